@@ -1,0 +1,329 @@
+"""The command line: click commands made from what methods declare.
+
+Exit codes: 0 done; 2 a request that the user can mend, told in exactly one line on standard error;
+130 stopped; 1 anything else, told in one line, with the traceback in the log.
+"""
+
+import json
+import logging
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app import doctor as checks
+from app.console import ProgressLine, libraries_silenced, log_file
+from app.engine import Engine
+from app.export import write_figures, write_result
+from app.links import command, link, read_link
+from app.settings import PREFIX, SETTINGS
+from backends.accept import accept
+from backends.codec import array_fields, value_fields
+from backends.contract import Method, UploadMark
+from backends.errors import BadRequest, Cancelled, GlassworkError, ModelMissing
+from backends.jobs.base import Stored
+
+log = logging.getLogger("glasswork.cli")
+
+_NAMES = {"token_normalize_func": lambda name: name.replace("_", "-")}
+_TABLE = "{:<24} {:<12} {:>7} {:>9}  {}"
+
+
+def run_cli(arguments: Sequence[str], build: Callable[[], Engine]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        group(build).main(list(arguments), prog_name="launch.py", standalone_mode=False)
+    except (BadRequest, ModelMissing) as error:
+        return _say(str(error), 2)
+    except GlassworkError as error:
+        return _say(str(error), 130 if isinstance(error, Cancelled) else 1)
+    except click.exceptions.NoSuchOption as error:
+        return _say(_no_such_option(error), 2)
+    except click.ClickException as error:
+        return _say(error.format_message(), 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _say("Stopped.", 130)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except Exception:
+        number = secrets.token_hex(2)
+        log.exception("id %s", number)
+        return _say(f"Something went wrong (id {number}); the log has the details.", 1)
+    return 0
+
+
+def group(build: Callable[[], Engine]) -> click.Group:
+    """Return the commands. `build` makes the engine when the first command needs it."""
+    main = click.Group("launch.py", help=_help(), context_settings=_NAMES)
+    main.add_command(_methods(build))
+    main.add_command(_Run(build))
+    main.add_command(_models(build))
+    main.add_command(_doctor(build))
+    main.add_command(_cache(build))
+    return main
+
+
+class _Run(click.Group):
+    """`run KEY`: one subcommand per method, made when it is asked for."""
+
+    def __init__(self, build: Callable[[], Engine]) -> None:
+        super().__init__("run", help="Run a method and write its result and figures as files.")
+        self._build = build
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(self._build().found.methods)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        engine = self._build()
+        return _method_command(engine, engine.found.get(cmd_name.replace("-", "_")))
+
+
+def _method_command(engine: Engine, method: Method[Any]) -> click.Command:
+    fields = method.request.model_fields
+    params: list[click.Parameter] = [
+        click.Option(
+            ["--" + name.replace("_", "-"), name], help=_field_help(name, field), metavar="VALUE"
+        )
+        for name, field in fields.items()
+    ]
+    params += [
+        click.Option(["--out", "_out"], metavar="DIR", help="Folder to write to."),
+        click.Option(["--figures", "_figures"], default="html", help="html or none."),
+        click.Option(
+            ["--request", "_request"], metavar="FILE", help="A request.json to start from."
+        ),
+        click.Option(["--link", "_link"], metavar="URL", help="A link to start from."),
+    ]
+
+    def callback(
+        _out: str | None, _figures: str, _request: str | None, _link: str | None, **given: Any
+    ) -> None:
+        if _figures not in ("html", "none"):
+            raise BadRequest("figures", f"--figures is {_figures!r}; it must be html or none.")
+        raw = _start(method, engine, _request, _link)
+        raw |= {name: value for name, value in given.items() if value is not None}
+        _run_method(engine, method, _with_uploads(method, raw, engine), _out, _figures)
+
+    return click.Command(
+        method.key, params=params, callback=callback, help=method.about, context_settings=_NAMES
+    )
+
+
+def _start(
+    method: Method[Any], engine: Engine, request: str | None, url: str | None
+) -> dict[str, Any]:
+    if request is not None and url is not None:
+        raise BadRequest("request", "Give --request or --link, not both.")
+    if url is not None:
+        return read_link(url, method, engine.store)
+    if request is None:
+        return {}
+    try:
+        fields = json.loads(Path(request).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadRequest("request", f"{request!r} cannot be read as JSON.") from error
+    if not isinstance(fields, dict) or fields.pop("method", method.key) != method.key:
+        raise BadRequest("request", f"{request!r} is not a request of {method.key}.")
+    return fields
+
+
+def _with_uploads(method: Method[Any], raw: dict[str, Any], engine: Engine) -> dict[str, Any]:
+    """Put files that are named by path into the uploads; digests pass."""
+    fields = dict(raw)
+    for name, field in method.request.model_fields.items():
+        value = fields.get(name)
+        if is_upload(field) and isinstance(value, str) and not value.startswith("sha256:"):
+            fields[name] = engine.known.uploads.add(Path(value), name)
+    return fields
+
+
+def is_upload(field: Any) -> bool:
+    """Say whether a request's field holds an uploaded file."""
+    return any(isinstance(m, UploadMark) for m in field.metadata) or "UploadMark" in repr(
+        field.annotation
+    )
+
+
+def _run_method(
+    engine: Engine, method: Method[Any], raw: dict[str, Any], out: str | None, figures: str
+) -> None:
+    request = accept(method, raw, engine.known)
+    with libraries_silenced(log_file(engine.settings.home)) as terminal:
+        line = ProgressLine(terminal)
+        job = engine.runner.submit(method, request)
+        stored = _follow(job, line)
+        folder = Path(out or f"{method.key}-{job.key[:8]}")
+        try:
+            write_result(folder, method, request, job.key, stored)
+            if figures == "html":
+                write_figures(folder, _figures_of(method.key), stored.result)
+        except OSError as error:
+            raise BadRequest(
+                "out", f"{str(folder)!r} cannot be written: {error.strerror}."
+            ) from error
+        line.done(stored.hit, stored.counts)
+    click.echo(f"{folder}")
+    click.echo(command(method, request))
+    click.echo(link(method, request, job.key))
+
+
+def _follow(job: Any, line: ProgressLine) -> Stored:
+    try:
+        for progress in job.events():
+            line.show(progress)
+        result: Stored = job.result()
+        return result
+    except KeyboardInterrupt:
+        job.stop()
+        raise Cancelled from None
+
+
+def _figures_of(key: str) -> dict[str, Any]:
+    from views.discovery import find_tools
+
+    tool = find_tools().get(key)
+    return {} if tool is None else dict(tool.figures)
+
+
+def _methods(build: Callable[[], Engine]) -> click.Command:
+    @click.command("methods", help="List the methods, or one method's fields and results.")
+    @click.argument("key", required=False)
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    def methods(key: str | None, as_json: bool) -> None:
+        found = build().found
+        if key is None:
+            rows = {m.key: m.about for m in found.methods.values()}
+            click.echo(json.dumps(rows, indent=2) if as_json else _two_columns(rows))
+            return
+        described = describe(found.get(key.replace("-", "_")))
+        click.echo(json.dumps(described, indent=2) if as_json else _readable(described))
+
+    return methods
+
+
+def describe(method: Method[Any]) -> dict[str, Any]:
+    """Return what a method takes and gives: fields with defaults and ranges, arrays with axes."""
+    schema = method.request.model_json_schema()["properties"]
+    hidden = {"title"}
+    fields = {
+        name: {k: v for k, v in field.items() if k not in hidden} for name, field in schema.items()
+    }
+    return {
+        "key": method.key,
+        "version": method.version,
+        "about": method.about,
+        "fields": fields,
+        "example": method.example.model_dump(mode="json"),
+        "arrays": array_fields(method.result),
+        "values": value_fields(method.result),
+    }
+
+
+def _readable(described: dict[str, Any]) -> str:
+    rows = {
+        f"--{name.replace('_', '-')}": f"{f.get('description', '')} (default {f.get('default')!r})"
+        for name, f in described["fields"].items()
+    }
+    arrays = {name: " × ".join(axes) or "one number" for name, axes in described["arrays"].items()}
+    return "\n".join(
+        [
+            f"{described['key']}, version {described['version']}",
+            described["about"],
+            "",
+            "Fields",
+            _two_columns(rows),
+            "",
+            "Arrays and their axes",
+            _two_columns(arrays),
+            "",
+            "Values",
+            "  " + ", ".join(described["values"]),
+        ]
+    )
+
+
+def _models(build: Callable[[], Engine]) -> click.Command:
+    models = click.Group("models", help="Language models.", context_settings=_NAMES)
+
+    @models.command("list", help="List the models and whether they are ready.")
+    def list_() -> None:
+        click.echo(_TABLE.format("model", "state", "layers", "MB", "licence, or why not"))
+        for e in build().known.catalog.entries():
+            size = "" if e.bytes is None else f"{e.bytes / 1e6:.0f}"
+            layers = "" if e.layers is None else str(e.layers)
+            click.echo(_TABLE.format(e.id, e.state, layers, size, e.why or e.licence or "unknown"))
+
+    return models
+
+
+def _doctor(build: Callable[[], Engine]) -> click.Command:
+    @click.command("doctor", help="Show versions, devices, cache, models, and parity.")
+    @click.option("--quick", is_flag=True, help="Do not load the model.")
+    def doctor(quick: bool) -> None:
+        engine = build()
+        well = True
+        with libraries_silenced(log_file(engine.settings.home)):
+            for name, finding, is_well in checks.lines(engine, with_parity=not quick):
+                click.echo(f"{'ok ' if is_well else 'NO '} {name:<20} {finding}")
+                well &= is_well
+        if not well:
+            raise click.exceptions.Exit(1)
+
+    return doctor
+
+
+def _cache(build: Callable[[], Engine]) -> click.Command:
+    cache = click.Group("cache", help="The cache on disk.")
+
+    @cache.command("show", help="Show what the cache holds.")
+    def show() -> None:
+        usage = build().store.usage()
+        click.echo(
+            f"{usage.entries} entries, {usage.bytes / 1e6:.1f} MB of {usage.limit / 1e6:.0f}"
+        )
+        for kind, (count, size) in sorted(usage.by_kind.items()):
+            click.echo(f"  {kind:<32} {count:>7} {size / 1e6:>10.1f} MB")
+
+    @cache.command("clear", help="Delete everything that was computed; uploads stay.")
+    def clear() -> None:
+        click.echo(f"{build().store.clear()} entries deleted")
+
+    @cache.command("verify", help="Read every file and compare it with the index.")
+    def verify() -> None:
+        report = build().store.verify()
+        for name in ("corrupt", "missing", "unindexed", "stale"):
+            for each in getattr(report, name):
+                click.echo(f"{name}: {each}")
+        click.echo(f"{report.checked} files checked, {'clean' if report.clean else 'NOT clean'}")
+        if not report.clean:
+            raise click.exceptions.Exit(1)
+
+    return cache
+
+
+def _field_help(name: str, field: Any) -> str:
+    return f"{field.description or name} (default {field.default!r})."
+
+
+def _two_columns(rows: dict[str, str]) -> str:
+    width = max((len(name) for name in rows), default=0)
+    return "\n".join(f"  {name:<{width}}  {text}" for name, text in rows.items())
+
+
+def _help() -> str:
+    settings = "\n".join(f"{PREFIX}{s.name}: {s.help}." for s in SETTINGS)
+    return f"Glasswork: what happens inside a language model.\n\n\b\nSettings\n{settings}"
+
+
+def _no_such_option(error: click.exceptions.NoSuchOption) -> str:
+    options = error.ctx.command.params if error.ctx else []
+    names = ", ".join(p.opts[0] for p in options if isinstance(p, click.Option))
+    return f"Option {error.option_name} is unknown; there are: {names}."
+
+
+def _say(text: str, code: int) -> int:
+    sys.stderr.write(" ".join(text.split()) + "\n")
+    return code

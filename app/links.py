@@ -1,0 +1,61 @@
+"""A request as a query string and as a command line, and back from both.
+
+A link carries the request's own fields (`?method=knowledge_map&domain=drug`), so it is readable
+and stays true after a restart. A long one names the fingerprint (`?method=…&r=…`), which only the
+machine that stored the request can resolve. `look.<name>` is what changes the picture only.
+"""
+
+import shlex
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from backends.contract import Method, Request
+from backends.errors import BadRequest
+from cache import Store
+
+LONGEST = 1_500
+
+
+def changed_fields(method: Method[Any], request: Request) -> dict[str, str]:
+    """Return, as text, the fields in which a request differs from the method's defaults."""
+    defaults = {name: f.default for name, f in method.request.model_fields.items()}
+    fields = request.model_dump(mode="json")
+    return {name: _text(value) for name, value in fields.items() if value != defaults[name]}
+
+
+def link(method: Method[Any], request: Request, key: str) -> str:
+    """Return the query string of a request."""
+    query = "?" + urlencode({"method": method.key} | changed_fields(method, request))
+    return query if len(query) <= LONGEST else f"?method={method.key}&r={key}"
+
+
+def command(method: Method[Any], request: Request) -> str:
+    """Return the command line of a request."""
+    options = [
+        f"--{name.replace('_', '-')} {shlex.quote(value)}"
+        for name, value in changed_fields(method, request).items()
+    ]
+    return " ".join(["python launch.py run", method.key, *options])
+
+
+def read_link(text: str, method: Method[Any], store: Store) -> dict[str, Any]:
+    """Return the raw fields of a link to this method. Raise `BadRequest` for another one."""
+    pairs = dict(parse_qsl(urlsplit(text).query, keep_blank_values=True))
+    named = pairs.pop("method", method.key)
+    if named != method.key:
+        raise BadRequest("link", f"The link is for method {named!r}, not {method.key!r}.")
+    key = pairs.pop("r", None)
+    if key is None:
+        return {name: value for name, value in pairs.items() if not name.startswith("look.")}
+    found = store.find_request(key)
+    if found is None or found[0] != method.key:
+        raise BadRequest("link", f"The request {key[:12]!r} is not known on this machine.")
+    return found[1]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(str(each) for each in value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

@@ -1,0 +1,1 @@
+"""Methods, models and jobs: everything that computes. Knows nothing of pages or figures."""

@@ -1,0 +1,1 @@
+"""Where requests are computed: lanes of threads, and one process for what cannot be stopped."""

@@ -1,0 +1,211 @@
+"""Runs requests in threads of this process: one lane per device, one job per fingerprint.
+
+A stored result is handed out at once, past the lanes. Stop sets a flag that the computation looks
+at between its steps; what it has stored as parts by then is found again by the next run.
+"""
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from typing import Any
+
+from backends.accept import request_key
+from backends.codec import pack, unpack
+from backends.contract import Known, Method, Request
+from backends.errors import Cancelled
+from backends.jobs.apart import Apart
+from backends.jobs.base import JobState, Stored
+from backends.lab import Lab
+from backends.math.threads import use_one_blas_thread
+from backends.watch import Progress, Watch
+from cache import Entry, Store
+
+
+class LocalJob:
+    """A request in a lane, or already done."""
+
+    def __init__(self, key: str, method: str, lane: str) -> None:
+        self.key = key
+        self.method = method
+        self.lane = lane
+        self.followers = 1
+        self.began = time.monotonic()
+        self.progress = Progress(0, 0, "waiting")
+        self.watch = Watch(threading.Event(), self._hear)
+        self.future: Future[Stored] = Future()
+        self._partial: Any = None
+        self._lock = threading.Lock()
+
+    def events(self, every: float = 0.25) -> Iterator[Progress]:
+        """Yield the latest progress; a preliminary result is yielded to each follower once."""
+        shown: Any = None
+        while True:
+            ended = _ended(self.future, every)
+            partial = self._partial if self._partial is not shown else None
+            shown = self._partial
+            last = self.progress
+            yield Progress(last.done, last.total, last.note, last.seconds_left, partial)
+            if ended:
+                return
+
+    def result(self) -> Stored:
+        """Wait, and return the result or raise what the computation raised."""
+        try:
+            return self.future.result()
+        except CancelledError:
+            raise Cancelled from None
+
+    def leave(self) -> None:
+        """One follower goes; the last one ends the work."""
+        with self._lock:
+            self.followers -= 1
+            if self.followers > 0:
+                return
+        self.watch.stop()
+        self.future.cancel()
+
+    def stop(self) -> None:
+        """End the work when nobody else follows; the same as to leave, until jobs can go on."""
+        self.leave()
+
+    def join(self) -> bool:
+        """Follow this job too; False if it is being stopped."""
+        with self._lock:
+            if self.followers == 0:
+                return False
+            self.followers += 1
+            return True
+
+    def _hear(self, progress: Progress) -> None:
+        self.progress = progress
+        if progress.partial is not None:
+            self._partial = progress.partial
+
+
+class LocalRunner:
+    """The runner of a laptop and of one server. `models` makes the models' verbs for a watch."""
+
+    def __init__(
+        self,
+        store: Store,
+        known: Known,
+        methods: Callable[[str], Method[Any]],
+        models: Callable[[Watch], Any],
+        lane: str = "cpu",
+    ) -> None:
+        self.store = store
+        self.known = known
+        self._methods = methods
+        self.models = models
+        self._worker = Apart()
+        self._lane = lane
+        self._lanes: dict[str, ThreadPoolExecutor] = {}
+        self._jobs: dict[str, LocalJob] = {}
+        self._lock = threading.RLock()
+
+    def submit(self, method: Method[Any], request: Request) -> LocalJob:
+        """Start a request or join the job of the same fingerprint; a stored one is done at once."""
+        key = request_key(method, request, self.known)
+        self.store.note_request(key, method.key, request.model_dump(mode="json"))
+        with self._lock:
+            running = self._jobs.get(key)
+            if running is not None and running.join():
+                return running
+            job = LocalJob(key, method.key, self._lane)
+            stored = self.recall(method, key)
+            if stored is not None:
+                job.progress = Progress(1, 1, "")
+                job.future.set_result(stored)
+                return job
+            self._jobs[key] = job
+            run = contextvars.copy_context().run
+            lane = self._executor(self._lane)
+            job.future = lane.submit(run, self._work, job, method, request)
+        job.future.add_done_callback(lambda _: self._forget(job))
+        return job
+
+    def recall(self, method: Method[Any], key: str) -> Stored | None:
+        """Return a stored result, never a computation."""
+        entry = self.store.get(key)
+        return None if entry is None else _stored(method, entry, {})
+
+    def find(self, key: str) -> LocalJob | None:
+        """Return the job of a key, if one is under way."""
+        with self._lock:
+            return self._jobs.get(key)
+
+    def jobs(self) -> list[JobState]:
+        """Return what is under way."""
+        now = time.monotonic()
+        with self._lock:
+            return [
+                JobState(j.key, j.method, j.lane, j.progress, j.followers, now - j.began)
+                for j in self._jobs.values()
+            ]
+
+    def close(self) -> None:
+        """Stop all jobs and end the worker process."""
+        with self._lock:
+            for job in self._jobs.values():
+                job.watch.stop()
+            for lane in self._lanes.values():
+                lane.shutdown(wait=False, cancel_futures=True)
+        self._worker.close()
+
+    def _work(self, job: LocalJob, method: Method[Any], request: Request) -> Stored:
+        job.watch.check()
+        return self._compute(method, request, job.key, job.watch)
+
+    def _compute(self, method: Method[Any], request: Request, key: str, watch: Watch) -> Stored:
+        def make() -> tuple[Any, Any]:
+            lab = Lab(
+                method,
+                key,
+                self.store,
+                self.known,
+                watch,
+                self.models,
+                self._worker,
+                self._inner,
+            )
+            use_one_blas_thread()
+            arrays, values = pack(method.compute(request, lab))
+            return arrays, {"values": values, "provenance": lab.provenance}
+
+        fields = {"method": method.key}
+        entry = self.store.get_or_compute(key, method.kind, make, fields=fields, wait=watch.check)
+        watch.count("results_recalled" if entry.hit else "results_computed")
+        return _stored(method, entry, dict(watch.counts))
+
+    def _inner(self, method_key: str, request: Request, watch: Watch) -> Any:
+        """Compute another method as a part of a running one, in the same thread."""
+        method = self._methods(method_key)
+        key = request_key(method, request, self.known)
+        return self._compute(method, request, key, watch).result
+
+    def _executor(self, lane: str) -> ThreadPoolExecutor:
+        if lane not in self._lanes:
+            self._lanes[lane] = ThreadPoolExecutor(1, thread_name_prefix=f"lane-{lane}")
+        return self._lanes[lane]
+
+    def _forget(self, job: LocalJob) -> None:
+        with self._lock:
+            if self._jobs.get(job.key) is job:
+                del self._jobs[job.key]
+
+
+def _stored(method: Method[Any], entry: Entry, counts: dict[str, int]) -> Stored:
+    result = unpack(method.result, entry.arrays, entry.meta["values"])
+    return Stored(result, entry.meta["provenance"], entry.hit, counts)
+
+
+def _ended(future: "Future[Any]", seconds: float) -> bool:
+    try:
+        future.exception(timeout=seconds)
+    except TimeoutError:
+        return False
+    except CancelledError:
+        return True
+    return True

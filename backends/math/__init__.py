@@ -1,0 +1,1 @@
+"""Numeric functions on arrays: no models, no files, no figures."""

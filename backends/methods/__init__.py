@@ -1,0 +1,1 @@
+"""One method per module, found by its name; the module's `METHOD` is its whole interface."""

@@ -1,0 +1,378 @@
+"""The verbs that run a language model; nobody else hooks one.
+
+`capture` reads activations and keeps them; `run` is a forward pass with changes. Both work on
+token ids and give NumPy arrays in float32. Hook names are those of transformer-lens.
+
+Sequences are never padded in length. They are grouped by equal length, and a group is filled up
+to a fixed number of rows with copies: with the shape fixed, a row's numbers do not depend on its
+neighbors (measured: bit-equal on a CPU with one and two threads), so what is in the cache already
+cannot change a result.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from backends.errors import BadRequest
+from backends.models.catalog import Catalog, ModelRef
+from backends.models.registry import Loaded, Registry
+from backends.models.tokens import Encoded, encode, show_tokens
+from cache import Activations
+
+if TYPE_CHECKING:
+    from backends.watch import Watch
+
+log = logging.getLogger("glasswork.models")
+
+ATTENTION = "eager"
+ROWS = 16
+TOKENS_PER_PASS = 256
+
+Positions = Literal["last", "all"] | Sequence[Sequence[int]]
+Change = np.ndarray | Sequence[np.ndarray] | Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of one hooked tensor during `run`.
+
+    `positions` are `all`, `last`, or a list per sample; `change` is an array that replaces every
+    row there, a list with one array `[pos, ...]` per sample, or a function from the rows
+    `[row, ...]` to rows of the same shape.
+    """
+
+    hook: str
+    positions: Positions
+    change: Change
+
+
+class _Enough(Exception):
+    """Raised inside a forward pass when everything wanted was seen."""
+
+
+class Models:
+    """Runs models for one job. `watch` counts forward passes and stops between them."""
+
+    def __init__(
+        self, catalog: Catalog, registry: Registry, activations: Activations, watch: "Watch"
+    ) -> None:
+        self.catalog = catalog
+        self._registry = registry
+        self._activations = activations
+        self._watch = watch
+
+    @property
+    def device(self) -> str:
+        """The device that computes."""
+        return self._registry.device
+
+    def encode(
+        self, ref: ModelRef, texts: Sequence[str], bos: str = "auto", chat: bool = False
+    ) -> list[Encoded]:
+        """Tokenize texts. Raise `BadRequest` for one longer than the model's context."""
+        tokenizer = self._registry.tokenizer(ref, self._watch.check)
+        context = self.catalog.get(ref.id).context
+        encoded = [encode(tokenizer, text, bos, chat) for text in texts]
+        for number, one in enumerate(encoded, 1):
+            if context is not None and len(one.ids) > context:
+                raise BadRequest(
+                    "text",
+                    f"Text {number} has {len(one.ids)} tokens; {ref.id} reads at most {context}.",
+                )
+        return encoded
+
+    def show(self, ref: ModelRef, ids: Sequence[int]) -> list[str]:
+        """Return tokens as readable text, from their bytes."""
+        return show_tokens(self._registry.tokenizer(ref, self._watch.check), ids)
+
+    def capture(
+        self,
+        ref: ModelRef,
+        ids: Sequence[Sequence[int]],
+        hooks: Sequence[str],
+        positions: Sequence[Sequence[int]],
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> dict[str, list[Float[np.ndarray, "pos d_model"]]]:
+        """Return, per hook, the rows of every text at its `positions`, from the cache if there.
+
+        One forward pass per group, ended after the last hook wanted; the logits are not computed.
+        No model is loaded when nothing is missing. Each group is stored as it is done, so that a
+        stopped capture goes on from there.
+        """
+        keys = [self._keys(ref, text, hooks, at) for text, at in zip(ids, positions, strict=True)]
+        found = self._activations.get([key for row in keys for key in row])
+        rows = [found[i : i + len(hooks)] for i in range(0, len(found), len(hooks))]
+        missing = [i for i, row in enumerate(rows) if any(part is None for part in row)]
+        done = len(ids) - len(missing)
+        progress(done, len(ids))
+        if missing:
+            with self._registry.use(ref, self._watch.check) as model:
+                for group in _groups(ids, missing):
+                    self._watch.check()
+                    seen = self._hooked_pass(model, [ids[i] for i in group], hooks)
+                    self._store(group, seen, hooks, keys, positions, rows)
+                    done += len(group)
+                    progress(done, len(ids))
+        return {hook: [_there(row[h]) for row in rows] for h, hook in enumerate(hooks)}
+
+    def run(
+        self,
+        ref: ModelRef,
+        ids: Sequence[Sequence[int]],
+        edits: Sequence[Edit] = (),
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        resid: Sequence[Float[np.ndarray, "_ d_model"]] | None = None,
+        want: Sequence[str] = ("logits",),
+        positions: Positions = "last",
+    ) -> dict[str, list[Float[np.ndarray, "pos ..."]]]:
+        """Run forward passes with changes; return, per name wanted, the rows of every text.
+
+        `want` are hook names and `logits`. With `start`, the blocks before it are passed over and
+        `resid` enters block `start`; with `stop`, the pass ends before block `stop`.
+        Raise `ValueError` for an unknown hook or contradictory arguments, `RuntimeError` when an
+        edit did not fire.
+        """
+        _check_run(start, stop, resid, want)
+        answers: dict[str, list[Any]] = {name: [None] * len(ids) for name in want}
+        with self._registry.use(ref, self._watch.check) as model:
+            for group in _groups(ids, range(len(ids))):
+                self._watch.check()
+                lengths = [ids[i] for i in group]
+                seen = self._edited_pass(model, group, lengths, edits, start, stop, resid, want)
+                for row, i in enumerate(group):
+                    at = _at(positions, i, len(ids[i]))
+                    for name in want:
+                        answers[name][i] = seen[name][row, at].float().cpu().numpy()
+        return answers
+
+    def _keys(
+        self, ref: ModelRef, ids: Sequence[int], hooks: Sequence[str], positions: Sequence[int]
+    ) -> list[str]:
+        library = f"transformer-lens {version('transformer-lens').split('.')[0]}"
+        return [
+            self._activations.key(
+                ref.id, ref.revision, ref.dtype, hook, ids, positions, ATTENTION, library
+            )
+            for hook in hooks
+        ]
+
+    def _hooked_pass(
+        self, model: Loaded, texts: Sequence[Sequence[int]], hooks: Sequence[str]
+    ) -> dict[str, torch.Tensor]:
+        seen: dict[str, torch.Tensor] = {}
+
+        def keep(name: str) -> Callable[..., None]:
+            def reader(tensor: torch.Tensor, hook: Any) -> None:
+                seen[name] = tensor[: len(texts)]
+                if len(seen) == len(hooks):
+                    raise _Enough
+
+            return reader
+
+        self._forward(model, texts, [(name, keep(name)) for name in hooks], logits=False)
+        if absent := [name for name in hooks if name not in seen]:
+            raise RuntimeError(f"Hooks that did not fire: {', '.join(absent)}.")
+        return seen
+
+    def _store(
+        self,
+        group: Sequence[int],
+        seen: Mapping[str, torch.Tensor],
+        hooks: Sequence[str],
+        keys: Sequence[Sequence[str]],
+        positions: Sequence[Sequence[int]],
+        rows: list[Any],
+    ) -> None:
+        blocks: dict[str, np.ndarray] = {}
+        index: list[tuple[str, str, int, int]] = []
+        for h, hook in enumerate(hooks):
+            parts = [
+                seen[hook][r, list(positions[i])].float().cpu().numpy() for r, i in enumerate(group)
+            ]
+            ends = np.cumsum([len(part) for part in parts])
+            for i, part, end in zip(group, parts, ends, strict=True):
+                rows[i][h] = part
+                index.append((keys[i][h], hook, int(end) - len(part), int(end)))
+            blocks[hook] = np.concatenate(parts)
+        self._activations.put(blocks, index)
+
+    def _edited_pass(
+        self,
+        model: Loaded,
+        group: Sequence[int],
+        texts: Sequence[Sequence[int]],
+        edits: Sequence[Edit],
+        start: int,
+        stop: int | None,
+        resid: Sequence[np.ndarray] | None,
+        want: Sequence[str],
+    ) -> dict[str, torch.Tensor]:
+        fired = [0] * len(edits)
+        seen: dict[str, torch.Tensor] = {}
+        hooks: list[tuple[str, Callable[..., Any]]] = []
+        if start and resid is not None:
+            entering = filled(np.stack([resid[i] for i in group]))
+            hooks.append((f"blocks.{start}.hook_resid_pre", _replacing(entering)))
+        for number, edit in enumerate(edits):
+            places = [_at(edit.positions, i, len(texts[0])) for i in group]
+            change = _for_group(edit.change, group)
+            hooks.append((edit.hook, _changing(change, places, fired, number)))
+        for name in want:
+            if name != "logits":
+                hooks.append((name, _reading(name, seen, len(texts))))
+        if stop is not None:
+            hooks.append((f"blocks.{stop}.hook_resid_pre", _ending))
+        with _passed_over(model.bridge, start):
+            head = any(name.startswith(("logits", "unembed.")) for name in want)
+            out = self._forward(model, texts, hooks, logits=head)
+        if out is not None:
+            seen["logits"] = out[: len(texts)]
+        silent = [e.hook for e, n in zip(edits, fired, strict=True) if n == 0]
+        silent += [name for name in want if name not in seen]
+        if silent:
+            raise RuntimeError(f"Hooks that did not fire: {', '.join(silent)}.")
+        return seen
+
+    def _forward(
+        self,
+        model: Loaded,
+        texts: Sequence[Sequence[int]],
+        hooks: list[tuple[str, Callable[..., Any]]],
+        logits: bool,
+    ) -> torch.Tensor | None:
+        known = model.bridge.hook_dict
+        for name, _ in hooks:
+            if name not in known:
+                raise ValueError(f"Hook {name!r} is not one of this model's.")
+        batch = torch.as_tensor(filled(np.array(texts)), device=model.device)
+        self._watch.count("forward_passes")
+        with model.lock, torch.inference_mode(), model.bridge.hooks(fwd_hooks=hooks):
+            try:
+                inner = model.bridge.original_model
+                out = (inner if logits else inner.base_model)(input_ids=batch, use_cache=False)
+            except _Enough:
+                return None
+        return out.logits if logits else None
+
+
+def _rows(length: int) -> int:
+    """Return how many sequences of a length go through one pass: fixed per length."""
+    return max(1, min(ROWS, TOKENS_PER_PASS // length))
+
+
+def _groups(ids: Sequence[Sequence[int]], which: Sequence[int] | range) -> Iterator[list[int]]:
+    by_length: dict[int, list[int]] = {}
+    for i in which:
+        if not ids[i]:
+            raise ValueError(f"Text {i} has no tokens.")
+        by_length.setdefault(len(ids[i]), []).append(i)
+    for length, members in sorted(by_length.items()):
+        step = _rows(length)
+        for first in range(0, len(members), step):
+            yield members[first : first + step]
+
+
+def filled(batch: np.ndarray) -> np.ndarray:
+    """Repeat the last row of a batch [row, pos, …] up to the fixed number for its length."""
+    extra = _rows(batch.shape[1]) - len(batch)
+    return np.concatenate([batch, np.repeat(batch[-1:], extra, axis=0)]) if extra > 0 else batch
+
+
+def _at(positions: Positions, sample: int, length: int) -> list[int]:
+    if positions == "last":
+        return [length - 1]
+    if positions == "all":
+        return list(range(length))
+    assert not isinstance(positions, str)
+    return list(positions[sample])
+
+
+def _there(part: np.ndarray | None) -> np.ndarray:
+    assert part is not None
+    return part
+
+
+def _replacing(value: np.ndarray) -> Callable[..., torch.Tensor]:
+    def write(tensor: torch.Tensor, hook: Any) -> torch.Tensor:
+        return torch.as_tensor(value, device=tensor.device, dtype=tensor.dtype)
+
+    return write
+
+
+def _for_group(change: Change, group: Sequence[int]) -> Change:
+    if isinstance(change, np.ndarray) or callable(change):
+        return change
+    return np.concatenate([change[i] for i in group])
+
+
+def _changing(
+    change: Change, places: Sequence[Sequence[int]], fired: list[int], number: int
+) -> Callable[..., torch.Tensor]:
+    rows = [r for r, at in enumerate(places) for _ in at]
+    columns = [p for at in places for p in at]
+
+    def write(tensor: torch.Tensor, hook: Any) -> torch.Tensor:
+        fired[number] += len(rows)
+        old = tensor[rows, columns]
+        if callable(change):
+            new = change(old)
+        else:
+            new = torch.as_tensor(np.asarray(change), device=old.device, dtype=old.dtype)
+        changed = tensor.clone()
+        changed[rows, columns] = new.expand_as(old)
+        return changed
+
+    return write
+
+
+def _reading(name: str, seen: dict[str, torch.Tensor], rows: int) -> Callable[..., None]:
+    def read(tensor: torch.Tensor, hook: Any) -> None:
+        seen[name] = tensor[:rows]
+
+    return read
+
+
+def _ending(tensor: torch.Tensor, hook: Any) -> None:
+    raise _Enough
+
+
+class _passed_over:
+    """Replace the blocks before `start` by pass-throughs for the length of a pass.
+
+    The bridge's own `start_at_layer` runs them and drops their output. `forward` is set on the
+    instance past the bridge's own `__setattr__`, which would hand it on to the wrapped block.
+    """
+
+    def __init__(self, bridge: Any, start: int) -> None:
+        self._blocks = list(bridge.blocks[:start])
+
+    def __enter__(self) -> None:
+        for block in self._blocks:
+            object.__setattr__(block, "forward", _through)
+
+    def __exit__(self, *_: object) -> None:
+        for block in self._blocks:
+            object.__delattr__(block, "forward")
+
+
+def _through(*args: Any, **kwargs: Any) -> Any:
+    return args[0] if args else kwargs["hidden_states"]
+
+
+def _check_run(start: int, stop: int | None, resid: object, want: Sequence[str]) -> None:
+    if start < 0:
+        raise ValueError(f"start = {start} is below 0.")
+    if (start > 0) != (resid is not None):
+        raise ValueError(f"start = {start} and resid go together: both or neither.")
+    if stop is not None and stop <= start:
+        raise ValueError(f"stop = {stop} must be above start = {start}.")
+    if stop is not None and "logits" in want:
+        raise ValueError("A pass that stops has no logits.")

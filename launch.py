@@ -1,0 +1,65 @@
+"""Start Glasswork: settings → store → models → runner → command line.
+
+The only place that builds objects; everything else receives them. Nothing that computes is
+imported here.
+"""
+
+import os
+import sys
+from functools import cache
+
+from app.cli import run_cli
+from app.console import log_file, log_to
+from app.engine import Engine
+from app.settings import Settings, read_settings
+from backends.contract import Known
+from backends.discovery import find_methods
+from backends.jobs.local import LocalRunner
+from backends.models.catalog import Catalog
+from backends.models.registry import Registry
+from backends.uploads import Uploads
+from backends.watch import Watch
+from cache import Activations, Store
+
+
+def build(settings: Settings) -> Engine:
+    """Build the engine. Opens the store; loads no model."""
+    store = Store(settings.home / "cache", settings.cache_bytes)
+    catalog = Catalog(settings.home, settings.models)
+    registry = Registry(catalog, settings.memory_bytes, settings.threads, settings.device)
+    known = Known(catalog, Uploads(settings.home / "uploads"))
+    found = find_methods()
+    activations = Activations(store)
+
+    def models(watch: Watch) -> object:
+        from backends.models.bridge import Models
+
+        return Models(catalog, registry, activations, watch)
+
+    runner = LocalRunner(store, known, found.get, models)
+    return Engine(settings, store, known, registry, found, runner)
+
+
+def main() -> int:
+    """Run the command line and return the exit code."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+    engines: list[Engine] = []
+
+    @cache
+    def engine() -> Engine:
+        settings = read_settings(os.environ)
+        log_to(log_file(settings.home))
+        engines.append(build(settings))
+        return engines[0]
+
+    try:
+        return run_cli(sys.argv[1:], engine)
+    finally:
+        for each in engines:
+            each.runner.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

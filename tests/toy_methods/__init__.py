@@ -1,0 +1,1 @@
+"""A folder of methods as discovery scans it."""

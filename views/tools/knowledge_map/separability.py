@@ -1,0 +1,238 @@
+"""F2, separability: how well a label column's classes lie apart, layer by layer.
+
+Three measures behind one button: the silhouette in the metric space with its interval and its
+permutation null, the silhouette of the raw activations with cosine distance, and the accuracy of a
+linear probe beside the same probe on shuffled labels.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from backends.methods.knowledge_map import KnowledgeMapResult
+from views.contract import Look
+from views.figure import (
+    CONTROL,
+    INK,
+    band,
+    control_line,
+    escape,
+    finish,
+    gaps,
+    hatch,
+    layer_axis,
+    note,
+    series_color,
+    series_symbol,
+    significant,
+)
+from views.tools.knowledge_map.look import NAME, number, setting
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One setting of the toggle. Arrays are column × layer."""
+
+    button: str
+    axis: str
+    value: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    control: np.ndarray | None = None
+    control_name: str = ""
+    z: np.ndarray | None = None
+    levels: np.ndarray | None = None
+
+
+def separability_figure(result: KnowledgeMapResult, look: Look) -> go.Figure | None:
+    """Draw a line per label column over the layers; None for a set without label columns."""
+    if not result.label_columns:
+        return None
+    measures = _measures(result)
+    drawn = [_traces(result, measure) for measure in measures]
+    figure = go.Figure([trace for traces in drawn for trace in traces])
+    for i, trace in enumerate(figure.data):
+        trace.visible = i < len(drawn[0])
+    figure.update_xaxes(layer_axis(result.layers))
+    figure.update_yaxes(
+        title_text=measures[0].axis,
+        range=_reach(measures[0]),
+        zeroline=True,
+        zerolinecolor=INK,
+        zerolinewidth=1,
+    )
+    note(figure, setting(result))
+    title = "Separability: " + ", ".join(escape(name, NAME) for name in result.label_columns)
+    return finish(
+        figure,
+        title,
+        updatemenus=[_toggle(measures, [len(traces) for traces in drawn])],
+        margin={"l": 64, "r": 24, "t": 76, "b": 24},
+    )
+
+
+def _measures(result: KnowledgeMapResult) -> list[Measure]:
+    space = Measure(
+        "metric space",
+        "silhouette, metric space (-1 to 1)",
+        result.silhouette,
+        result.silhouette_low,
+        result.silhouette_high,
+        result.silhouette_null,
+        "permutation null (mean)",
+        result.silhouette_z,
+        result.silhouette_null_max,
+    )
+    cosine = Measure(
+        "raw cosine", "silhouette, raw cosine distance (-1 to 1)", result.silhouette_cosine
+    )
+    probe = Measure(
+        "probe accuracy",
+        "accuracy of a linear probe (0 to 1)",
+        result.probe_accuracy,
+        result.probe_low,
+        result.probe_high,
+        result.probe_null,
+        "shuffled labels",
+    )
+    return [space, cosine, probe]
+
+
+def _traces(result: KnowledgeMapResult, measure: Measure) -> list[Any]:
+    """Return a measure's traces: hatch and controls first, so that they lie under the lines."""
+    columns = range(len(result.label_columns))
+    low, high = _reach(measure)
+    defined = np.isfinite(measure.value).any(axis=0)
+    traces = [hatch(result.layers, defined, low, high, legendrank=2_000)]
+    if measure.low is not None and measure.high is not None:
+        traces += [
+            band(
+                result.layers,
+                measure.low[c],
+                measure.high[c],
+                series_color(c),
+                legendgroup=f"column {c}",
+            )
+            for c in columns
+        ]
+    if measure.control is not None:
+        traces += [_control(result, measure, c) for c in columns]
+    if measure.levels is not None:
+        traces += [_null_maximum(result, float(measure.levels[c]), c) for c in columns]
+    return [t for t in traces if t is not None] + [_line(result, measure, c) for c in columns]
+
+
+def _line(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Scatter:
+    name = _column_name(result, column)
+    return go.Scatter(
+        x=np.array(result.layers, np.float32),
+        y=significant(measure.value[column]),
+        mode="lines+markers",
+        line={"color": series_color(column), "width": 2},
+        marker={"size": 5, "symbol": series_symbol(column)},
+        name=gaps(name, measure.value[column]),
+        legendgroup=f"column {column}",
+        legendrank=1_000 + column,
+        customdata=[str(layer) for layer in result.layers],
+        hovertext=[_hover(result, measure, column, i) for i in range(len(result.layers))],
+        hoverinfo="text",
+    )
+
+
+def _column_name(result: KnowledgeMapResult, column: int) -> str:
+    kept, classes = _kept(result, column), len(result.classes[column])
+    words = f"{classes} class{'' if classes == 1 else 'es'}"
+    return f"{escape(result.label_columns[column], NAME)} ({words}, N = {kept})"
+
+
+def _kept(result: KnowledgeMapResult, column: int) -> int:
+    return int(np.sum(result.labels[column] >= 0))
+
+
+def _hover(result: KnowledgeMapResult, measure: Measure, column: int, layer: int) -> str:
+    name = escape(result.label_columns[column], NAME)
+    lines = [
+        f"{name}, layer {result.layers[layer]}",
+        f"{measure.axis.split(' (')[0]}: {number(measure.value[column, layer])}",
+    ]
+    if measure.low is not None and measure.high is not None:
+        low, high = (number(bound[column, layer]) for bound in (measure.low, measure.high))
+        lines.append(f"95 % interval: {low} to {high}")
+    if measure.control is not None:
+        lines.append(f"{measure.control_name}: {number(measure.control[column, layer])}")
+    if measure.z is not None:
+        lines.append(f"z against the null: {number(measure.z[column, layer])}")
+    return "<br>".join([*lines, f"N = {_kept(result, column)} prompts"])
+
+
+def _control(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Scatter:
+    assert measure.control is not None
+    return go.Scatter(
+        x=np.array(result.layers, np.float32),
+        y=significant(measure.control[column]),
+        mode="lines",
+        line=control_line(),
+        name=measure.control_name,
+        legendgroup="control",
+        legendrank=1_500,
+        showlegend=column == 0,
+        customdata=[str(layer) for layer in result.layers],
+        hovertemplate=f"{measure.control_name}: {escape(result.label_columns[column], NAME)}"
+        "<br>%{y:.3f}<extra></extra>",
+    )
+
+
+def _null_maximum(result: KnowledgeMapResult, level: float, column: int) -> go.Scatter:
+    """Return the level that 95 % of the label permutations stay under at every layer."""
+    text = f"95 % of the null maximum: {number(level)}"
+    return go.Scatter(
+        x=np.array([-0.5, max(result.layers) + 0.5], np.float32),
+        y=significant([level, level]),
+        mode="lines",
+        line={"color": series_color(column), "width": 1.5, "dash": "dot"},
+        name="95 % of the null maximum",
+        legendgroup="null maximum",
+        legendrank=1_600,
+        showlegend=column == 0,
+        hovertext=f"{escape(result.label_columns[column], NAME)}<br>{text}",
+        hoverinfo="text",
+    )
+
+
+def _reach(measure: Measure) -> list[float]:
+    """Return the y range of a measure: all that is drawn, and zero."""
+    drawn = [measure.value, measure.low, measure.high, measure.control, measure.levels]
+    values = np.concatenate([[0.0], *(np.ravel(part) for part in drawn if part is not None)])
+    inside = values[np.isfinite(values)]
+    room = 0.06 * (inside.max() - inside.min()) or 0.1
+    return [float(v) for v in significant([inside.min() - room, inside.max() + room])]
+
+
+def _toggle(measures: list[Measure], counts: list[int]) -> dict[str, Any]:
+    owner = np.repeat(np.arange(len(measures)), counts)
+    buttons = [
+        {
+            "label": measure.button,
+            "method": "update",
+            "args": [
+                {"visible": (owner == i).tolist()},
+                {"yaxis.title.text": measure.axis, "yaxis.range": _reach(measure)},
+            ],
+        }
+        for i, measure in enumerate(measures)
+    ]
+    return {
+        "type": "buttons",
+        "direction": "left",
+        "buttons": buttons,
+        "x": 0,
+        "xanchor": "left",
+        "y": 1,
+        "yanchor": "bottom",
+        "pad": {"b": 28, "t": 0},
+        "bgcolor": "#eef1f4",
+        "bordercolor": CONTROL,
+        "font": {"color": INK, "size": 12},
+    }
