@@ -8,7 +8,8 @@ import json
 import logging
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from app.engine import Engine
 from app.export import write_figures, write_result
 from app.links import command, link, read_link
 from app.settings import PREFIX, SETTINGS
-from backends.accept import accept
+from backends.accept import accept, request_key
 from backends.codec import array_fields, value_fields
 from backends.contract import Method, UploadMark
 from backends.errors import BadRequest, Cancelled, GlassworkError, ModelMissing
@@ -40,6 +41,8 @@ def run_cli(arguments: Sequence[str], build: Callable[[], Engine]) -> int:
         return _say(str(error), 2)
     except GlassworkError as error:
         return _say(str(error), 130 if isinstance(error, Cancelled) else 1)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
     except click.exceptions.NoSuchOption as error:
         return _say(_no_such_option(error), 2)
     except click.ClickException as error:
@@ -151,23 +154,30 @@ def _run_method(
     engine: Engine, method: Method[Any], raw: dict[str, Any], out: str | None, figures: str
 ) -> None:
     request = accept(method, raw, engine.known)
-    with libraries_silenced(log_file(engine.settings.home)) as terminal:
+    key = request_key(method, request, engine.known)
+    folder = Path(out or f"{method.key}-{key[:8]}")
+    with libraries_silenced(log_file(engine.settings.home)) as terminal, _writable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
         line = ProgressLine(terminal)
-        job = engine.runner.submit(method, request)
-        stored = _follow(job, line)
-        folder = Path(out or f"{method.key}-{job.key[:8]}")
-        try:
-            write_result(folder, method, request, job.key, stored)
-            if figures == "html":
-                write_figures(folder, _figures_of(method.key), stored.result)
-        except OSError as error:
-            raise BadRequest(
-                "out", f"{str(folder)!r} cannot be written: {error.strerror}."
-            ) from error
+        stored = _follow(engine.runner.submit(method, request), line)
+        write_result(folder, method, request, key, stored)
+        if figures == "html":
+            write_figures(folder, _figures_of(method.key), stored.result)
         line.done(stored.hit, stored.counts)
     click.echo(f"{folder}")
     click.echo(command(method, request))
-    click.echo(link(method, request, job.key))
+    click.echo(link(method, request, key))
+
+
+@contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = Path(error.filename or "/")
+        if not (place.is_relative_to(folder) or folder.is_relative_to(place)):
+            raise
+        raise BadRequest("out", f"{str(folder)!r} cannot be written: {error.strerror}.") from error
 
 
 def _follow(job: Any, line: ProgressLine) -> Stored:
@@ -250,11 +260,11 @@ def _models(build: Callable[[], Engine]) -> click.Command:
 
     @models.command("list", help="List the models and whether they are ready.")
     def list_() -> None:
-        click.echo(_TABLE.format("model", "state", "layers", "MB", "licence, or why not"))
+        click.echo(_TABLE.format("model", "state", "layers", "MB", "license, or why not"))
         for e in build().known.catalog.entries():
             size = "" if e.bytes is None else f"{e.bytes / 1e6:.0f}"
             layers = "" if e.layers is None else str(e.layers)
-            click.echo(_TABLE.format(e.id, e.state, layers, size, e.why or e.licence or "unknown"))
+            click.echo(_TABLE.format(e.id, e.state, layers, size, e.why or e.license or "unknown"))
 
     return models
 
@@ -305,7 +315,8 @@ def _cache(build: Callable[[], Engine]) -> click.Command:
 
 
 def _field_help(name: str, field: Any) -> str:
-    return f"{field.description or name} (default {field.default!r})."
+    default = "needed" if field.is_required() else f"default {field.default!r}"
+    return f"{field.description or name} ({default})."
 
 
 def _two_columns(rows: dict[str, str]) -> str:

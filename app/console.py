@@ -67,7 +67,7 @@ class ProgressLine:
         """Show how far a job is."""
         now = time.monotonic() - self._began
         if progress.partial is not None:
-            self._say(f"{now:6.1f} s  preliminary map (PCA) is ready")
+            self._say(f"{now:6.1f} s  a preliminary result is ready")
         if not progress.note or (not self._rewrites and now - self._last < BETWEEN_LINES):
             return
         self._last = now
@@ -85,7 +85,8 @@ class ProgressLine:
             for name, n in sorted(counts.items())
             if not name.startswith("results")
         )
-        self._say(f"{spent}  {'recalled, nothing computed' if hit else f'done: {work}'}")
+        ended = f"done: {work}" if work else "done"
+        self._say(f"{spent}  {'recalled, nothing computed' if hit else ended}")
 
     def _say(self, text: str, rewrite: bool = False) -> None:
         if self._rewrites:

@@ -7,7 +7,7 @@ machine that stored the request can resolve. `look.<name>` is what changes the p
 
 import shlex
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from backends.contract import Method, Request
 from backends.errors import BadRequest
@@ -40,7 +40,12 @@ def command(method: Method[Any], request: Request) -> str:
 
 def read_link(text: str, method: Method[Any], store: Store) -> dict[str, Any]:
     """Return the raw fields of a link to this method. Raise `BadRequest` for another one."""
-    pairs = dict(parse_qsl(urlsplit(text).query, keep_blank_values=True))
+    query = text.partition("?")[2].partition("#")[0]
+    pairs = dict(parse_qsl(query, keep_blank_values=True))
+    if not pairs:
+        raise BadRequest(
+            "link", f"The link {text[:80]!r} has no fields; it must have ?method={method.key}."
+        )
     named = pairs.pop("method", method.key)
     if named != method.key:
         raise BadRequest("link", f"The link is for method {named!r}, not {method.key!r}.")

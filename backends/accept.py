@@ -21,8 +21,18 @@ def accept(method: Method[R], raw: Mapping[str, Any], known: Known) -> R:
         request = method.request.model_validate(dict(raw))
     except ValidationError as error:
         raise _bad(method, error.errors()[0]) from None
+    if method.requires and (model := getattr(request, "model", None)):
+        _check_capabilities(method, model, known)
     method.check(request, known)
     return request
+
+
+def _check_capabilities(method: Method[Any], model: str, known: Known) -> None:
+    lacking = [c for c in method.requires if c not in known.catalog.get(model).capabilities]
+    if lacking:
+        raise BadRequest(
+            "model", f"Model {model!r} lacks what {method.key} needs: {', '.join(lacking)}."
+        )
 
 
 def request_key(method: Method[Any], request: Any, known: Known) -> str:

@@ -1,8 +1,8 @@
 """The lab: everything that a method's `compute` may touch.
 
-It gives the models' verbs, the watch, and three verbs of its own: `result` (another method as a
-part of this one), `part` (named arrays, computed once) and `apart` (a function in the worker
-process). It also collects the provenance that is stored with the result.
+It gives the models' verbs, the watch, the worker process, and two verbs of its own: `result`
+(another method as a part of this one) and `part` (named arrays, computed once). It also collects
+the provenance that is stored with the result.
 """
 
 import platform
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.contract import Known, Method, ModelRequest, Request
+from backends.contract import Known, Method, ModelRequest
 from backends.jobs.apart import Apart
 from backends.models.catalog import ModelRef
 from backends.watch import Watch
@@ -33,7 +33,7 @@ class Lab:
         watch: Watch,
         models: Callable[[Watch], Any],
         worker: Apart,
-        recall_or_run: Callable[[str, Request, Watch], Any],
+        recall_or_run: Callable[[str, Mapping[str, Any], Watch], Any],
     ) -> None:
         self.known = known
         self.store = store
@@ -74,9 +74,13 @@ class Lab:
         """Add facts to the provenance: N, seeds, preconditions that were not met."""
         self.provenance |= facts
 
-    def result(self, key: str, request: Request) -> Any:
-        """Return another method's result, recalled or computed under its own fingerprint."""
-        return self._recall_or_run(key, request, self.watch)
+    def result(self, key: str, fields: Mapping[str, Any]) -> Any:
+        """Return another method's result, recalled or computed under its own fingerprint.
+
+        The other method is named by its key and its request by the fields, so that methods do not
+        import each other.
+        """
+        return self._recall_or_run(key, fields, self.watch)
 
     def stored_part(self, name: str, fields: Mapping[str, Any]) -> bool:
         """Say whether a part is there, so that slow ones can be started ahead."""

@@ -7,11 +7,11 @@ at between its steps; what it has stored as parts by then is found again by the 
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any
 
-from backends.accept import request_key
+from backends.accept import accept, request_key
 from backends.codec import pack, unpack
 from backends.contract import Known, Method, Request
 from backends.errors import Cancelled
@@ -179,9 +179,10 @@ class LocalRunner:
         watch.count("results_recalled" if entry.hit else "results_computed")
         return _stored(method, entry, dict(watch.counts))
 
-    def _inner(self, method_key: str, request: Request, watch: Watch) -> Any:
+    def _inner(self, method_key: str, fields: Mapping[str, Any], watch: Watch) -> Any:
         """Compute another method as a part of a running one, in the same thread."""
         method = self._methods(method_key)
+        request = accept(method, fields, self.known)
         key = request_key(method, request, self.known)
         return self._compute(method, request, key, watch).result
 

@@ -73,16 +73,21 @@ class Models:
         return self._registry.device
 
     def encode(
-        self, ref: ModelRef, texts: Sequence[str], bos: str = "auto", chat: bool = False
+        self,
+        ref: ModelRef,
+        texts: Sequence[str],
+        bos: str = "auto",
+        chat: bool = False,
+        field: str = "text",
     ) -> list[Encoded]:
-        """Tokenize texts. Raise `BadRequest` for one longer than the model's context."""
+        """Tokenize texts. Raise `BadRequest` at `field` for one longer than the model's context."""
         tokenizer = self._registry.tokenizer(ref, self._watch.check)
         context = self.catalog.get(ref.id).context
         encoded = [encode(tokenizer, text, bos, chat) for text in texts]
         for number, one in enumerate(encoded, 1):
             if context is not None and len(one.ids) > context:
                 raise BadRequest(
-                    "text",
+                    field,
                     f"Text {number} has {len(one.ids)} tokens; {ref.id} reads at most {context}.",
                 )
         return encoded
@@ -113,7 +118,7 @@ class Models:
         progress(done, len(ids))
         if missing:
             with self._registry.use(ref, self._watch.check) as model:
-                for group in _groups(ids, missing):
+                for group in groups(ids, missing):
                     self._watch.check()
                     seen = self._hooked_pass(model, [ids[i] for i in group], hooks)
                     self._store(group, seen, hooks, keys, positions, rows)
@@ -143,7 +148,7 @@ class Models:
         _check_run(start, stop, resid, want)
         answers: dict[str, list[Any]] = {name: [None] * len(ids) for name in want}
         with self._registry.use(ref, self._watch.check) as model:
-            for group in _groups(ids, range(len(ids))):
+            for group in groups(ids, range(len(ids))):
                 self._watch.check()
                 lengths = [ids[i] for i in group]
                 seen = self._edited_pass(model, group, lengths, edits, start, stop, resid, want)
@@ -268,7 +273,8 @@ def _rows(length: int) -> int:
     return max(1, min(ROWS, TOKENS_PER_PASS // length))
 
 
-def _groups(ids: Sequence[Sequence[int]], which: Sequence[int] | range) -> Iterator[list[int]]:
+def groups(ids: Sequence[Sequence[int]], which: Sequence[int] | range) -> Iterator[list[int]]:
+    """Yield the indices of texts of equal length that share a pass, shortest texts first."""
     by_length: dict[int, list[int]] = {}
     for i in which:
         if not ids[i]:

@@ -47,7 +47,7 @@ class ModelEntry:
     context: int | None = None
     rotary: bool | None = None
     bytes: int | None = None
-    licence: str | None = None
+    license: str | None = None
     gated: bool | None = None
     chat: bool | None = None
     capabilities: frozenset[str] = field(default_factory=frozenset)
@@ -116,7 +116,7 @@ def _embedded() -> ModelEntry:
         "vocab": 49152,
         "context": 8192,
         "rotary": True,
-        "licence": "apache-2.0",
+        "license": "apache-2.0",
         "gated": False,
         "chat": True,
         "capabilities": frozenset({"rotary"}),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backends.errors import OutOfMemory
+from backends.errors import BadRequest, OutOfMemory
 from backends.jobs.apart import run_apart
 from backends.models.catalog import Catalog, ModelRef
 from backends.models.convert import converted_folder, expected_numbers
@@ -57,9 +57,15 @@ class Registry:
         """The device in force, `cpu` or `cuda:0`. Imports torch."""
         import torch
 
-        if self._wanted_device != "auto":
-            return self._wanted_device
-        return "cuda:0" if torch.cuda.is_available() else "cpu"
+        wanted = self._wanted_device
+        count = torch.cuda.device_count()
+        if wanted.startswith("cuda:") and int(wanted.removeprefix("cuda:")) >= count:
+            raise BadRequest(
+                "DEVICE", f"Device {wanted} is not here; there are {count} CUDA devices."
+            )
+        if wanted != "auto":
+            return wanted
+        return "cuda:0" if count else "cpu"
 
     @contextmanager
     def use(self, ref: ModelRef, check: Check = lambda: None) -> Iterator[Loaded]:

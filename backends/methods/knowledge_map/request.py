@@ -43,7 +43,7 @@ class KnowledgeMapRequest(ModelRequest):
             fields["domain"] = "drug"
         domain = fields.get("domain")
         if not fields.get("labels") and isinstance(domain, str) and domain in LABELS:
-            fields["labels"] = LABELS[domain][0]  # type: ignore[index]
+            fields["labels"] = LABELS[domain][0]
         return fields
 
 

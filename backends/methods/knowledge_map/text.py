@@ -12,6 +12,10 @@ from backends.lab import Lab
 from backends.methods.knowledge_map.request import KnowledgeMapRequest
 from backends.models.catalog import ModelRef
 
+CAPTURE, RAW, SPACE = 1, 3, 2
+"""Shares of a layer's time, for progress: capture, measures of activations, metric space."""
+STEPS = CAPTURE + RAW + SPACE
+
 
 @dataclass(frozen=True)
 class Text:
@@ -27,7 +31,7 @@ def tokenize(request: KnowledgeMapRequest, lab: Lab, ref: ModelRef, concepts: Co
     positions: dict[str, list[list[int]]] = {}
     for name, prompts in concepts.variants.items():
         entities = concepts.variant_entities.get(name, concepts.entities)
-        encoded = lab.models.encode(ref, prompts, request.bos, request.chat)
+        encoded = lab.models.encode(ref, prompts, request.bos, request.chat, "table")
         ids[name] = [one.ids for one in encoded]
         positions[name] = [
             _chosen(request, one, prompt, entities[i] if entities else "")
@@ -58,7 +62,7 @@ def activations(
 ) -> dict[str, list[np.ndarray]]:
     """Return X[l], float32 [sample, d_model], per variant and layer.
 
-    Several chosen tokens are averaged. Takes the first third of the job's steps.
+    Several chosen tokens are averaged.
     """
     hooks = [f"blocks.{layer}.hook_resid_post" for layer in layers]
     ids = [one for some in text.ids.values() for one in some]
@@ -66,7 +70,7 @@ def activations(
 
     def progress(done: int, total: int) -> None:
         note = f"capturing activations, {done} of {total} prompts"
-        lab.watch.step(done * len(layers) // total, 3 * len(layers), note)
+        lab.watch.step(CAPTURE * done * len(layers) // total, STEPS * len(layers), note)
 
     rows = lab.models.capture(ref, ids, hooks, positions, progress)
     found: dict[str, list[np.ndarray]] = {}
