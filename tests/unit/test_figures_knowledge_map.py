@@ -38,10 +38,9 @@ def drugs(samples: int = SAMPLES, classes: int = 3) -> KnowledgeMapResult:
     pair = _f([[0.5, 0.6, 0.7], [0.4, 0.5, np.nan]])
     line = ("r2_pc1", "r2_cv", "anisotropy", "step_size", "values", "disease_of")
     stages = ("stage_distance", "csfs", "csls", "loop_ratio", "closure", "spearman")
-    zeros = dict.fromkeys(("difference", "difference_low", "difference_high"), curve * 0)
+    difference = _f([[0, 0, 0], [0.1, np.nan, 0.3]])
     return KnowledgeMapResult(
         **dict(zip(("map", "map_pca", "metric_space"), places, strict=True)),
-        **zeros,
         **dict.fromkeys(line + stages),
         labels=np.array([_labels(classes, samples), second]),
         norm=_f(10 + rng.random((len(LAYERS), samples))),
@@ -52,8 +51,11 @@ def drugs(samples: int = SAMPLES, classes: int = 3) -> KnowledgeMapResult:
         silhouette_z=curve / 0.05,
         silhouette_null_max=_f([0.04, 0.05]),
         silhouette_cosine=curve / 2,
-        token_overlap=_f([0.0, 0.0]),
-        token_count_correlation=_f([0, 0, 0]),
+        difference=difference,
+        difference_low=difference - _f([[0], [0.05]]),
+        difference_high=difference + _f([[0], [0.05]]),
+        token_overlap=_f([-0.2, 0.6]),
+        token_count_correlation=_f([0.12, np.nan, 0.3]),
         probe_accuracy=pair,
         probe_low=pair - 0.1,
         probe_high=pair + 0.1,
@@ -161,6 +163,14 @@ def texts(value: Any) -> Iterator[str]:
 def array(spec: Any) -> np.ndarray:
     """Return an array of a figure's JSON, which plotly writes in base64."""
     return np.frombuffer(base64.b64decode(spec["bdata"]), spec["dtype"])
+
+
+def behind(result: KnowledgeMapResult, label: str) -> list[Any]:
+    """Return the traces that a button of the separability figure shows."""
+    figure = draw("separability", result)
+    button = next(b for b in figure.layout.updatemenus[0].buttons if b.label == label)
+    shown = button.args[0]["visible"]
+    return [trace for trace, visible in zip(figure.data, shown, strict=True) if visible]
 
 
 @pytest.fixture(scope="module")
@@ -355,7 +365,7 @@ def test_a_preliminary_result_without_scores_can_be_drawn() -> None:
     unknown = {
         name: nothing
         for name in vars(KnowledgeMapResult)
-        if name.startswith(("silhouette", "probe")) and name != "silhouette_null_max"
+        if name.startswith(("silhouette", "probe", "difference")) and name != "silhouette_null_max"
     }
     empty = replace(
         result,
@@ -366,6 +376,8 @@ def test_a_preliminary_result_without_scores_can_be_drawn() -> None:
     )
     names = [trace.name for trace in draw("separability", empty).data if trace.visible]
     assert "age_group (3 classes, N = 20): not defined" in names
+    paired = [trace.name for trace in behind(empty, "difference")]
+    assert paired == ["not defined", None, "minus is_adult (N = 16): not defined"]
     notes = [note.text for note in draw("age", empty).layout.annotations]
     assert "step sizes: not computed" in notes
 
@@ -386,13 +398,14 @@ def test_separability_draws_line_band_null_and_null_maximum_per_column() -> None
 def test_the_toggle_changes_traces_and_the_name_of_the_axis() -> None:
     figure = draw("separability", drugs())
     buttons = figure.layout.updatemenus[0].buttons
-    assert [b.label for b in buttons] == ["metric space", "raw cosine", "probe accuracy"]
+    labels = ["metric space", "raw cosine", "probe accuracy", "difference"]
+    assert [b.label for b in buttons] == labels
     visible = np.array([b.args[0]["visible"] for b in buttons])
-    assert visible.shape == (3, len(figure.data))
+    assert visible.shape == (4, len(figure.data))
     assert (visible.sum(axis=0) == 1).all()
     assert list(visible[0]) == [trace.visible for trace in figure.data]
     titles = [b.args[1]["yaxis.title.text"] for b in buttons]
-    assert len(set(titles)) == 3
+    assert len(set(titles)) == 4
 
 
 def test_the_hover_of_a_silhouette_has_value_interval_z_and_n() -> None:
@@ -406,6 +419,95 @@ def test_the_hover_of_a_silhouette_has_value_interval_z_and_n() -> None:
         "z against the null: -2",
         "N = 16 prompts",
     ]
+
+
+def test_the_difference_has_a_line_and_a_band_for_each_column_but_the_first() -> None:
+    hatched, band, line = behind(drugs(), "difference")
+    assert hatched.name == "not defined"
+    assert (band.fill, band.fillcolor) == ("toself", "rgba(213,94,0,0.18)")
+    assert line.name == "minus second (N = 16), not defined at 1 layer"
+    assert line.y.dtype == np.float32
+    np.testing.assert_allclose(line.y, [0.1, np.nan, 0.3], rtol=1e-3)
+    figure = draw("separability", drugs())
+    changes = figure.layout.updatemenus[0].buttons[3].args[1]
+    assert changes["yaxis.title.text"] == (
+        "silhouette of kind &lt;b&gt;x&lt;/b&gt; &amp; &lt;script… minus that of the others"
+    )
+    assert changes["yaxis.range"][0] < 0 < 0.35 < changes["yaxis.range"][1]
+    assert figure.layout.yaxis.zeroline
+
+
+def test_the_hover_of_a_difference_has_both_z_and_says_what_compares() -> None:
+    result = replace(drugs(), label_columns=["first", "second"])
+    lines = behind(result, "difference")[-1].hovertext
+    assert lines[2].split("<br>") == [
+        "first minus second, layer 9",
+        "difference of silhouettes: 0.3",
+        "95 % interval: 0.25 to 0.35",
+        "z against the null: 4 and -2",
+        "3 and 2 classes: compare z, not raw silhouettes",
+        "N = 16 prompts",
+    ]
+    assert lines[1].split("<br>")[1] == "difference of silhouettes: not defined"
+    same = replace(result, classes=[["a", "b"], ["c", "d"]])
+    assert not any("compare z" in text for text in behind(same, "difference")[-1].hovertext)
+
+
+def test_the_n_of_a_difference_counts_the_prompts_labeled_in_both_columns() -> None:
+    result = drugs()
+    labels = result.labels.copy()
+    labels[0, :3] = -1
+    line = behind(replace(result, labels=labels), "difference")[-1]
+    assert line.name.startswith("minus second (N = 13)")
+    assert line.hovertext[0].endswith("N = 13 prompts")
+
+
+def test_a_single_label_column_has_no_difference() -> None:
+    one = take(drugs(), "column", [1])
+    one = replace(one, label_columns=["second"], classes=[["acid", "base"]])
+    buttons = draw("separability", one).layout.updatemenus[0].buttons
+    assert [b.label for b in buttons] == ["metric space", "raw cosine", "probe accuracy"]
+
+
+def test_token_overlap_lies_as_grey_dots_under_the_raw_cosine() -> None:
+    traces = behind(drugs(), "raw cosine")
+    assert [t.line.dash for t in traces] == ["dot", "dot", None, None]
+    assert {t.line.color for t in traces[:2]} == {look_of.CONTROL}
+    assert {t.name for t in traces[:2]} == {"token overlap alone (control)"}
+    assert [t.showlegend for t in traces[:2]] == [True, False]
+    assert traces[1].hovertext.split("<br>") == [
+        "second",
+        "token overlap alone (control): 0.6",
+        "N = 16 prompts",
+    ]
+    np.testing.assert_allclose(traces[1].x, [-0.5, 0, 5, 9, 9.5])
+    np.testing.assert_allclose(traces[1].y, [0.6] * 5, rtol=1e-3)
+    buttons = draw("separability", drugs()).layout.updatemenus[0].buttons
+    assert buttons[1].args[1]["yaxis.range"][1] > 0.6
+
+
+def test_an_undefined_token_overlap_is_left_out_and_the_next_one_is_in_the_legend() -> None:
+    levels = [
+        trace
+        for trace in behind(replace(drugs(), token_overlap=_f([np.nan, 0.6])), "raw cosine")
+        if trace.line.dash == "dot"
+    ]
+    assert [(t.hovertext.split("<br>")[0], t.showlegend) for t in levels] == [("second", True)]
+
+
+def test_the_hover_of_a_permutation_null_names_its_column_as_it_is_written() -> None:
+    result = replace(drugs(), label_columns=["%{x}", "second"])
+    nulls = [trace for trace in behind(result, "metric space") if trace.line.dash == "dash"]
+    assert [null.hovertext[1] for null in nulls] == [
+        "%{x}, layer 5<br>permutation null (mean): -0.02<br>N = 20 prompts",
+        "second, layer 5<br>permutation null (mean): not defined<br>N = 16 prompts",
+    ]
+
+
+def test_no_hover_of_the_separability_is_longer_than_six_lines() -> None:
+    for trace in draw("separability", drugs()).data:
+        hovers = [trace.hovertext] if isinstance(trace.hovertext, str) else trace.hovertext or []
+        assert all(len(hover.split("<br>")) <= 6 for hover in hovers)
 
 
 def test_the_age_figure_marks_the_step_to_adulthood() -> None:
@@ -471,6 +573,14 @@ def test_collapse_has_two_axes_and_marks_the_layer_of_the_look() -> None:
     assert figure.layout.shapes[0].x0 == 5
     assert "median norm 3,000, in units of the residual stream" in figure.data[0].hovertext[2]
     assert not draw("collapse", drugs()).layout.shapes
+
+
+def test_the_participation_ratio_names_the_correlation_with_token_count() -> None:
+    traces = draw("collapse", drugs()).data
+    count = "|r| of the first map axis with token count"
+    assert traces[0].hovertext[0].split("<br>")[3] == f"{count}: 0.12"
+    assert f"{count}: not defined" in traces[0].hovertext[1]
+    assert not any(count in text for trace in traces[1:] for text in trace.hovertext)
 
 
 def test_escape_leaves_no_tags_breaks_or_lone_surrogates_and_counts_what_is_shown() -> None:

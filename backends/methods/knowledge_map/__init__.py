@@ -157,7 +157,7 @@ def _joined(
         map=pictures,
         metric_space=np.stack([space["space"] for space in spaces]),
         projection=projection,
-        silhouette_null_max=_best_of_null(draws),
+        silhouette_null_max=_best_of_null(draws) if len(first.labels) else np.zeros(0, np.float32),
         token_count_correlation=_count_correlation(pictures, text),
         **changes,
     )

@@ -72,9 +72,12 @@ def _curves(result: KnowledgeMapResult) -> list[tuple[str, np.ndarray, bool]]:
 def _line(result: KnowledgeMapResult, name: str, values: np.ndarray, index: int) -> Any:
     plain = name.removesuffix(" (right)")
     norm = "median norm {}, in units of the residual stream"
+    count = "|r| of the first map axis with token count: {}<br>"
     hovers = [
         f"layer {layer}<br>{plain}: {number(value)}<br>"
-        f"{norm.format(number(result.median_norm[i]))}<br>N = {result.n} prompts"
+        f"{norm.format(number(result.median_norm[i]))}<br>"
+        f"{count.format(number(result.token_count_correlation[i])) if index == 0 else ''}"
+        f"N = {result.n} prompts"
         for i, (layer, value) in enumerate(zip(result.layers, values, strict=True))
     ]
     return go.Scatter(

@@ -1,8 +1,9 @@
 """F2, separability: how well a label column's classes lie apart, layer by layer.
 
-Three measures behind one button: the silhouette in the metric space with its interval and its
-permutation null, the silhouette of the raw activations with cosine distance, and the accuracy of a
-linear probe beside the same probe on shuffled labels.
+Four measures behind one toggle: the silhouette in the metric space with its interval and its
+permutation null, the silhouette of the raw activations with cosine distance beside that of token
+overlap alone, the accuracy of a linear probe beside the same probe on shuffled labels, and, for
+several columns, the silhouette of the first minus that of each other with its paired interval.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,10 @@ from views.tools.knowledge_map.look import NAME, number, setting
 
 @dataclass(frozen=True)
 class Measure:
-    """One setting of the toggle. Arrays are column × layer."""
+    """One setting of the toggle. Arrays are column × layer; levels are one number per column.
+
+    `paired` measures compare the first column with each other one, and have no line for the first.
+    """
 
     button: str
     axis: str
@@ -44,6 +48,9 @@ class Measure:
     control_name: str = ""
     z: np.ndarray | None = None
     levels: np.ndarray | None = None
+    levels_name: str = ""
+    levels_in_color: bool = False
+    paired: bool = False
 
 
 def separability_figure(result: KnowledgeMapResult, look: Look) -> go.Figure | None:
@@ -69,7 +76,7 @@ def separability_figure(result: KnowledgeMapResult, look: Look) -> go.Figure | N
         figure,
         title,
         updatemenus=[_toggle(measures, [len(traces) for traces in drawn])],
-        margin={"l": 64, "r": 24, "t": 76, "b": 24},
+        margin={"l": 64, "r": 24, "t": 88, "b": 24},
     )
 
 
@@ -84,9 +91,15 @@ def _measures(result: KnowledgeMapResult) -> list[Measure]:
         "permutation null (mean)",
         result.silhouette_z,
         result.silhouette_null_max,
+        "95 % of the null maximum",
+        levels_in_color=True,
     )
     cosine = Measure(
-        "raw cosine", "silhouette, raw cosine distance (-1 to 1)", result.silhouette_cosine
+        "raw cosine",
+        "silhouette, raw cosine distance (-1 to 1)",
+        result.silhouette_cosine,
+        levels=result.token_overlap,
+        levels_name="token overlap alone (control)",
     )
     probe = Measure(
         "probe accuracy",
@@ -97,14 +110,24 @@ def _measures(result: KnowledgeMapResult) -> list[Measure]:
         result.probe_null,
         "shuffled labels",
     )
-    return [space, cosine, probe]
+    if len(result.label_columns) < 2:
+        return [space, cosine, probe]
+    difference = Measure(
+        "difference",
+        f"silhouette of {escape(result.label_columns[0], NAME)} minus that of the others",
+        result.difference,
+        result.difference_low,
+        result.difference_high,
+        paired=True,
+    )
+    return [space, cosine, probe, difference]
 
 
 def _traces(result: KnowledgeMapResult, measure: Measure) -> list[Any]:
     """Return a measure's traces: hatch and controls first, so that they lie under the lines."""
-    columns = range(len(result.label_columns))
+    columns = range(int(measure.paired), len(result.label_columns))
     low, high = _reach(measure)
-    defined = np.isfinite(measure.value).any(axis=0)
+    defined = np.isfinite(measure.value[columns]).any(axis=0)
     traces = [hatch(result.layers, defined, low, high, legendrank=2_000)]
     if measure.low is not None and measure.high is not None:
         traces += [
@@ -120,12 +143,14 @@ def _traces(result: KnowledgeMapResult, measure: Measure) -> list[Any]:
     if measure.control is not None:
         traces += [_control(result, measure, c) for c in columns]
     if measure.levels is not None:
-        traces += [_null_maximum(result, float(measure.levels[c]), c) for c in columns]
+        known = [c for c in columns if np.isfinite(measure.levels[c])]
+        traces += [_level(result, measure, c, named=c == known[0]) for c in known]
     return [t for t in traces if t is not None] + [_line(result, measure, c) for c in columns]
 
 
 def _line(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Scatter:
-    name = _column_name(result, column)
+    name = _column_name(result, measure, column)
+    hover = _paired_hover if measure.paired else _hover
     return go.Scatter(
         x=np.array(result.layers, np.float32),
         y=significant(measure.value[column]),
@@ -136,19 +161,23 @@ def _line(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Scatt
         legendgroup=f"column {column}",
         legendrank=1_000 + column,
         customdata=[str(layer) for layer in result.layers],
-        hovertext=[_hover(result, measure, column, i) for i in range(len(result.layers))],
+        hovertext=[hover(result, measure, column, i) for i in range(len(result.layers))],
         hoverinfo="text",
     )
 
 
-def _column_name(result: KnowledgeMapResult, column: int) -> str:
-    kept, classes = _kept(result, column), len(result.classes[column])
-    words = f"{classes} class{'' if classes == 1 else 'es'}"
-    return f"{escape(result.label_columns[column], NAME)} ({words}, N = {kept})"
+def _column_name(result: KnowledgeMapResult, measure: Measure, column: int) -> str:
+    name, kept = escape(result.label_columns[column], NAME), _kept(result, measure, column)
+    if measure.paired:
+        return f"minus {name} (N = {kept})"
+    classes = len(result.classes[column])
+    return f"{name} ({classes} class{'' if classes == 1 else 'es'}, N = {kept})"
 
 
-def _kept(result: KnowledgeMapResult, column: int) -> int:
-    return int(np.sum(result.labels[column] >= 0))
+def _kept(result: KnowledgeMapResult, measure: Measure, column: int) -> int:
+    """Return the number of prompts a value is from: labeled in the column, paired in both."""
+    labeled = result.labels[[0, column] if measure.paired else [column]] >= 0
+    return int(np.sum(labeled.all(axis=0)))
 
 
 def _hover(result: KnowledgeMapResult, measure: Measure, column: int, layer: int) -> str:
@@ -157,18 +186,44 @@ def _hover(result: KnowledgeMapResult, measure: Measure, column: int, layer: int
         f"{name}, layer {result.layers[layer]}",
         f"{measure.axis.split(' (')[0]}: {number(measure.value[column, layer])}",
     ]
-    if measure.low is not None and measure.high is not None:
-        low, high = (number(bound[column, layer]) for bound in (measure.low, measure.high))
-        lines.append(f"95 % interval: {low} to {high}")
+    lines += _interval(measure, column, layer)
     if measure.control is not None:
         lines.append(f"{measure.control_name}: {number(measure.control[column, layer])}")
     if measure.z is not None:
         lines.append(f"z against the null: {number(measure.z[column, layer])}")
-    return "<br>".join([*lines, f"N = {_kept(result, column)} prompts"])
+    return "<br>".join([*lines, f"N = {_kept(result, measure, column)} prompts"])
+
+
+def _interval(measure: Measure, column: int, layer: int) -> list[str]:
+    if measure.low is None or measure.high is None:
+        return []
+    low, high = (number(bound[column, layer]) for bound in (measure.low, measure.high))
+    return [f"95 % interval: {low} to {high}"]
+
+
+def _paired_hover(result: KnowledgeMapResult, measure: Measure, column: int, layer: int) -> str:
+    """Return the hover of a difference, with the z values, which compare where scores do not."""
+    first, other = (escape(result.label_columns[c], NAME) for c in (0, column))
+    z = [number(result.silhouette_z[c, layer]) for c in (0, column)]
+    classes = [len(result.classes[c]) for c in (0, column)]
+    lines = [
+        f"{first} minus {other}, layer {result.layers[layer]}",
+        f"difference of silhouettes: {number(measure.value[column, layer])}",
+        *_interval(measure, column, layer),
+        f"z against the null: {z[0]} and {z[1]}",
+    ]
+    if classes[0] != classes[1]:
+        lines.append(f"{classes[0]} and {classes[1]} classes: compare z, not raw silhouettes")
+    return "<br>".join([*lines, f"N = {_kept(result, measure, column)} prompts"])
 
 
 def _control(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Scatter:
     assert measure.control is not None
+    name, n = escape(result.label_columns[column], NAME), _kept(result, measure, column)
+    hovers = [
+        f"{name}, layer {layer}<br>{measure.control_name}: {number(value)}<br>N = {n} prompts"
+        for layer, value in zip(result.layers, measure.control[column], strict=True)
+    ]
     return go.Scatter(
         x=np.array(result.layers, np.float32),
         y=significant(measure.control[column]),
@@ -179,24 +234,31 @@ def _control(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Sc
         legendrank=1_500,
         showlegend=column == 0,
         customdata=[str(layer) for layer in result.layers],
-        hovertemplate=f"{measure.control_name}: {escape(result.label_columns[column], NAME)}"
-        "<br>%{y:.3f}<extra></extra>",
+        hovertext=hovers,
+        hoverinfo="text",
     )
 
 
-def _null_maximum(result: KnowledgeMapResult, level: float, column: int) -> go.Scatter:
-    """Return the level that 95 % of the label permutations stay under at every layer."""
-    text = f"95 % of the null maximum: {number(level)}"
+def _level(result: KnowledgeMapResult, measure: Measure, column: int, named: bool) -> go.Scatter:
+    """Return a column's level across the plot, with points at the layers for the hover."""
+    assert measure.levels is not None
+    x = np.array([-0.5, *result.layers, max(result.layers) + 0.5], np.float32)
+    color = {"color": series_color(column)} if measure.levels_in_color else {}
+    lines = [
+        escape(result.label_columns[column], NAME),
+        f"{measure.levels_name}: {number(measure.levels[column])}",
+        f"N = {_kept(result, measure, column)} prompts",
+    ]
     return go.Scatter(
-        x=np.array([-0.5, max(result.layers) + 0.5], np.float32),
-        y=significant([level, level]),
+        x=x,
+        y=significant(np.full(len(x), measure.levels[column])),
         mode="lines",
-        line={"color": series_color(column), "width": 1.5, "dash": "dot"},
-        name="95 % of the null maximum",
-        legendgroup="null maximum",
+        line={**control_line("dot"), **color},
+        name=measure.levels_name,
+        legendgroup="level",
         legendrank=1_600,
-        showlegend=column == 0,
-        hovertext=f"{escape(result.label_columns[column], NAME)}<br>{text}",
+        showlegend=named,
+        hovertext="<br>".join(lines),
         hoverinfo="text",
     )
 
