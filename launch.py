@@ -14,6 +14,7 @@ from app.engine import Engine
 from app.settings import Settings, read_settings
 from backends.contract import Known
 from backends.discovery import find_methods
+from backends.errors import BadRequest
 from backends.jobs.local import LocalRunner
 from backends.models.catalog import Catalog
 from backends.models.registry import Registry
@@ -44,14 +45,20 @@ def main() -> int:
     """Run the command line and return the exit code."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    # Threads that wait for each other by spinning make a busy machine several times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
     engines: list[Engine] = []
 
     @cache
     def engine() -> Engine:
         settings = read_settings(os.environ)
-        log_to(log_file(settings.home))
-        engines.append(build(settings))
+        try:
+            log_to(log_file(settings.home))
+            engines.append(build(settings))
+        except OSError as error:
+            sentence = f"GLASSWORK_HOME is {str(settings.home)!r}; it cannot be written"
+            raise BadRequest("HOME", f"{sentence}: {error.strerror}.") from error
         return engines[0]
 
     try:

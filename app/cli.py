@@ -18,7 +18,7 @@ import click
 from app import doctor as checks
 from app.console import ProgressLine, libraries_silenced, log_file
 from app.engine import Engine
-from app.export import write_figures, write_result
+from app.export import remove_figures, write_figures, write_result
 from app.links import command, link, read_link
 from app.settings import PREFIX, SETTINGS
 from backends.accept import accept, request_key
@@ -36,26 +36,25 @@ _TABLE = "{:<24} {:<12} {:>7} {:>9}  {}"
 def run_cli(arguments: Sequence[str], build: Callable[[], Engine]) -> int:
     """Run one command and return its exit code."""
     try:
-        group(build).main(list(arguments), prog_name="launch.py", standalone_mode=False)
+        code = group(build).main(list(arguments), prog_name="launch.py", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except (BadRequest, ModelMissing) as error:
         return _say(str(error), 2)
     except GlassworkError as error:
         return _say(str(error), 130 if isinstance(error, Cancelled) else 1)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
+        return 0
     except click.exceptions.NoSuchOption as error:
         return _say(_no_such_option(error), 2)
     except click.ClickException as error:
         return _say(error.format_message(), 2)
     except (click.Abort, KeyboardInterrupt):
         return _say("Stopped.", 130)
-    except click.exceptions.Exit as error:
-        return error.exit_code
     except Exception:
         number = secrets.token_hex(2)
         log.exception("id %s", number)
         return _say(f"Something went wrong (id {number}); the log has the details.", 1)
-    return 0
 
 
 def group(build: Callable[[], Engine]) -> click.Group:
@@ -107,8 +106,9 @@ def _method_command(engine: Engine, method: Method[Any]) -> click.Command:
         if _figures not in ("html", "none"):
             raise BadRequest("figures", f"--figures is {_figures!r}; it must be html or none.")
         raw = _start(method, engine, _request, _link)
-        raw |= {name: value for name, value in given.items() if value is not None}
-        _run_method(engine, method, _with_uploads(method, raw, engine), _out, _figures)
+        options = {name: value for name, value in given.items() if value is not None}
+        raw |= _with_uploads(method, options, engine)
+        _run_method(engine, method, raw, _out, _figures)
 
     return click.Command(
         method.key, params=params, callback=callback, help=method.about, context_settings=_NAMES
@@ -121,6 +121,7 @@ def _start(
     if request is not None and url is not None:
         raise BadRequest("request", "Give --request or --link, not both.")
     if url is not None:
+        # A link may come from anyone: it names files by digest, and a path in it is refused.
         return read_link(url, method, engine.store)
     if request is None:
         return {}
@@ -130,7 +131,7 @@ def _start(
         raise BadRequest("request", f"{request!r} cannot be read as JSON.") from error
     if not isinstance(fields, dict) or fields.pop("method", method.key) != method.key:
         raise BadRequest("request", f"{request!r} is not a request of {method.key}.")
-    return fields
+    return _with_uploads(method, fields, engine)
 
 
 def _with_uploads(method: Method[Any], raw: dict[str, Any], engine: Engine) -> dict[str, Any]:
@@ -163,6 +164,8 @@ def _run_method(
         write_result(folder, method, request, key, stored)
         if figures == "html":
             write_figures(folder, _figures_of(method.key), stored.result)
+        elif (folder / "figures").is_dir():
+            remove_figures(folder, _figures_of(method.key))
         line.done(stored.hit, stored.counts)
     click.echo(f"{folder}")
     click.echo(command(method, request))

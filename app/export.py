@@ -5,7 +5,7 @@ took. plotly.js lies once beside the figures, so that they open offline.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,17 +81,22 @@ def write_figures(folder: Path, figures: Mapping[str, Any], result: Any) -> list
     """
     place = folder / "figures"
     place.mkdir(parents=True, exist_ok=True)
+    remove_figures(folder, figures)
     written = []
     for name, draw in figures.items():
-        file = place / f"{name}.html"
-        file.unlink(missing_ok=True)
         figure = draw(result, {})
         if figure is None:
             continue
-        file.write_text(_page(name, figure), encoding="utf-8")
+        (place / f"{name}.html").write_text(_page(name, figure), encoding="utf-8")
         written.append(name)
     _copy_plotly(place)
     return written
+
+
+def remove_figures(folder: Path, names: Iterable[str]) -> None:
+    """Remove the figures of these names that an earlier request left in a folder."""
+    for name in names:
+        (folder / "figures" / f"{name}.html").unlink(missing_ok=True)
 
 
 def _page(name: str, figure: Any) -> str:

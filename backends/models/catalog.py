@@ -99,7 +99,8 @@ class Catalog:
         if self._folders is None or not self._folders.is_dir():
             return
         for config in sorted(self._folders.glob("**/config.json")):
-            yield _folder(config.parent, config.parent.relative_to(self._folders).as_posix())
+            name = config.parent.relative_to(self._folders).as_posix()
+            yield _folder(config.parent, name if name != "." else config.parent.name)
 
 
 def _embedded() -> ModelEntry:

@@ -129,13 +129,16 @@ class Registry:
 
     def _make_room(self, keep: ModelRef) -> None:
         with self._lock:
-            idle = sorted((m.used, r) for r, m in self._loaded.items() if m.pins == 0 and r != keep)
-            for _, ref in idle:
+            idle = [r for r, m in self._loaded.items() if m.pins == 0 and r != keep]
+            dropped = 0
+            for ref in sorted(idle, key=lambda ref: self._loaded[ref].used):
                 if sum(m.bytes for m in self._loaded.values()) <= self._budget:
-                    return
+                    break
                 log.info("dropping %s to stay within the memory budget", ref.id)
                 del self._loaded[ref]
-        _collect()
+                dropped += 1
+        if dropped:
+            _collect()
 
     def _loaded_now(self, ref: ModelRef, check: Check) -> Loaded:
         """Load a model; where memory is short, drop the idle ones and try once more."""

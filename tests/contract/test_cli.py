@@ -180,8 +180,8 @@ def test_without_out_the_folder_is_named_by_the_request(home: Home, tmp_path: Pa
     assert (tmp_path / name / "result.npz").exists()
 
 
-def test_bos_tokens_and_a_table_of_the_user(home: Home, tmp_path: Path) -> None:
-    cells = ["=cmd()", "<script>alert(1)</script>", "two words", "🙂", "naïve", "東京"]
+def test_a_table_of_the_user_with_tokens_that_repeat(home: Home, tmp_path: Path) -> None:
+    cells = ["=cmd()", "<script>alert(1)</script>", "two words", "two", "🙂", "東京", "naïve", "no"]
     lines = [f"The word {c},{c},k{i % 2}" for i, c in enumerate(cells)]
     table = tmp_path / "my table.csv"
     table.write_text("\n".join(["prompt,entity,kind", *lines]), "utf-8")
@@ -193,6 +193,9 @@ def test_bos_tokens_and_a_table_of_the_user(home: Home, tmp_path: Path) -> None:
     assert result["provenance"]["bos"] == "force"
     assert result["values"]["entities"] == cells
     assert all(tokens[0] == "<s>" for tokens in result["values"]["tokens"])
+    with np.load(tmp_path / "one" / "result.npz", allow_pickle=False) as arrays:
+        assert len(np.unique(arrays["map"][0].round(4), axis=0)) < len(cells)
+        assert np.isfinite(arrays["silhouette"]).all()
     for page in (tmp_path / "one" / "figures").glob("*.html"):
         assert "<script>alert(1)" not in page.read_text("utf-8")
     request = json.loads((tmp_path / "one" / "request.json").read_text("utf-8"))
@@ -204,21 +207,12 @@ def test_bos_tokens_and_a_table_of_the_user(home: Home, tmp_path: Path) -> None:
     assert files(tmp_path / "two") == files(tmp_path / "one")
 
 
-def test_tokens_that_repeat(home: Home, tmp_path: Path) -> None:
-    words = [*MAP, "--projection", "pca", "--token", "first_entity", "--out", str(tmp_path)]
-    done = home.call(*words, torch=True)
-    assert done.returncode == 0, done.stderr
-    with np.load(tmp_path / "result.npz", allow_pickle=False) as arrays:
-        assert len(np.unique(arrays["map"][0].round(4), axis=0)) < 66
-        assert np.isfinite(arrays["silhouette"]).all()
-
-
 GOOD = [f"Text {i},k{i % 2}" for i in range(8)]
 FILES: dict[str, bytes] = {
     "one class.csv": "\n".join(["prompt,kind"] + [f"Text {i},a" for i in range(8)]).encode(),
     "two.csv": b"prompt,kind\nOne,a\nTwo,b\n",
     "equal.csv": b"prompt,kind\n" + b"Same,a\nSame,b\n" * 20,
-    "nan.csv": "\n".join(["prompt,value"] + [f"Text {i},{i}" for i in range(6)] + ["x,NaN"]).encode(),
+    "nan.csv": "\n".join(["prompt,value", *(f"Text {i},{i}" for i in range(6)), "x,NaN"]).encode(),
     "empty prompt.csv": "\n".join(["prompt,kind", *GOOD, ",k0"]).encode(),
     "no prompt.csv": "\n".join(["text,kind", *GOOD]).encode(),
     "image.csv": PNG,
@@ -275,6 +269,65 @@ BAD = [
 ]  # fmt: skip
 
 
+COMMANDS = [
+    (["run", "no_such_method"], "Method 'no_such_method' is unknown; there are: .*"),
+    (["fly"], "No such command 'fly'.*"),
+    (["--fly"], "Option --fly is unknown.*"),
+    (["cache", "fly"], "No such command 'fly'.*"),
+    (["cache", "show", "--fly"], "Option --fly is unknown.*"),
+    (["models", "download", "x"], "No such command 'download'.*"),
+    (["methods", "no_such_method"], "Method 'no_such_method' is unknown; there are: .*"),
+    (["methods", "knowledge_map", "x"], "Got unexpected extra argument.*"),
+]
+SETTINGS_GIVEN = [
+    ("CACHE_GB", "lots", "GLASSWORK_CACHE_GB is 'lots'; it must be a number from 0 to .*"),
+    ("THREADS", "-1", "GLASSWORK_THREADS is '-1'; it must be a number from 0 to .*"),
+    ("DEVICE", "gpu", "GLASSWORK_DEVICE is 'gpu'; it must be auto, cpu or cuda:0."),
+    ("HOME", "/dev/null/x", "GLASSWORK_HOME is '/dev/null/x'; it cannot be written: .*"),
+]
+
+
+def whole(words: list[str]) -> list[str]:
+    """Return a bad call as a whole: what is not given is as in a good one."""
+    base = ["run", "knowledge_map"]
+    if not {"--request", "--link"} & set(words):
+        base += ["--model", "tiny", "--projection", "pca"]
+        base += [] if "--table" in words else ["--domain", "symptom"]
+    return [*base, *words]
+
+
+CALLS = [(whole(words), sentence, {}) for words, sentence in BAD]
+CALLS += [(words, sentence, {}) for words, sentence in COMMANDS]
+CALLS += [(FAST, sentence, {PREFIX + name: value}) for name, value, sentence in SETTINGS_GIVEN]
+
+# Makes calls, each in a fork of one process that has imported what every start imports.
+CALLER = """
+import json, os, sys, tempfile
+import launch
+
+def answer(call):
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        pid = os.fork()
+        if pid == 0:
+            code = 70
+            try:
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                os.environ.update(call["env"])
+                sys.argv = ["launch.py", *call["words"]]
+                code = launch.main()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        texts = [file.seek(0) or file.read().decode() for file in (out, err)]
+        return [code, *texts]
+
+print(json.dumps([answer(call) for call in json.load(sys.stdin)]))
+"""
+
+
 @pytest.fixture(scope="module")
 def corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that bad calls name."""
@@ -284,62 +337,43 @@ def corner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def refused(home: Home, words: list[str], sentence: str, cwd: Path, **more: str) -> None:
-    """Assert that a call ends with 2 and one line on standard error, and computes nothing."""
-    before, beside = home.entries(), files(cwd)
-    done = home.call(*words, cwd=cwd, **more)
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    lines = done.stderr.splitlines()
-    assert len(lines) == 1, done.stderr
-    assert re.fullmatch(sentence, lines[0]), done.stderr
+@pytest.fixture(scope="module")
+def answers(home: Home, corner: Path) -> list[tuple[int, str, str]]:
+    """What every bad call gave: exit code, standard output, standard error."""
+    before, beside = home.entries(), files(corner)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", CALLER],
+        cwd=corner,
+        env=home.environment(torch=False, PYTHONPATH=f"{home.no_torch}{os.pathsep}{ROOT}"),
+        input=json.dumps([{"words": words, "env": env} for words, _, env in CALLS]),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=True,
+    )
     assert home.entries() == before
-    assert files(cwd) == beside
-
-
-@pytest.mark.parametrize(("words", "sentence"), BAD, ids=[" ".join(words) for words, _ in BAD])
-def test_a_bad_run_is_told_in_one_line(
-    home: Home, corner: Path, words: list[str], sentence: str
-) -> None:
-    given = {"--table", "--request", "--link"} & set(words)
-    base = ["run", "knowledge_map", "--model", "tiny", "--projection", "pca"]
-    base = base[:2] if given & {"--request", "--link"} else base
-    base += [] if given else ["--domain", "symptom"]
-    refused(home, [*base, *words], sentence, corner)
+    assert files(corner) == beside
+    return [tuple(answer) for answer in json.loads(done.stdout)]
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["run", "no_such_method"], "Method 'no_such_method' is unknown; there are: .*"),
-        (["fly"], "No such command 'fly'.*"),
-        (["--fly"], "Option --fly is unknown.*"),
-        (["cache", "fly"], "No such command 'fly'.*"),
-        (["cache", "show", "--fly"], "Option --fly is unknown.*"),
-        (["models", "download", "x"], "No such command 'download'.*"),
-        (["methods", "no_such_method"], "Method 'no_such_method' is unknown; there are: .*"),
-        (["methods", "knowledge_map", "x"], "Got unexpected extra argument.*"),
-    ],
-    ids=" ".join,
+    "number",
+    range(len(CALLS)),
+    ids=[" ".join([*words, *env.values()]) for words, _, env in CALLS],
 )
-def test_a_bad_command_is_told_in_one_line(
-    home: Home, corner: Path, words: list[str], sentence: str
-) -> None:
-    refused(home, words, sentence, corner)
+def test_a_bad_call_is_told_in_one_line(answers: list[tuple[int, str, str]], number: int) -> None:
+    code, printed, said = answers[number]
+    assert (code, printed) == (2, ""), said
+    assert said.endswith("\n")
+    assert len(said.splitlines()) == 1, said
+    assert re.fullmatch(CALLS[number][1], said.rstrip()), said
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("CACHE_GB", "lots", "GLASSWORK_CACHE_GB is 'lots'; it must be a number from 0 to .*"),
-        ("THREADS", "-1", "GLASSWORK_THREADS is '-1'; it must be a number from 0 to .*"),
-        ("DEVICE", "gpu", "GLASSWORK_DEVICE is 'gpu'; it must be auto, cpu or cuda:0."),
-        ("HOME", "/dev/null/x", "GLASSWORK_HOME is '/dev/null/x'; it cannot be written: .*"),
-    ],
-)
-def test_a_bad_setting_is_told_in_one_line(
-    home: Home, corner: Path, name: str, value: str, sentence: str
-) -> None:
-    refused(home, FAST, sentence, corner, **{PREFIX + name: value})
+def test_a_bad_call_of_its_own(home: Home, corner: Path) -> None:
+    done = home.call(*MAP, "--layers", "999", cwd=corner)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Layer 999 is outside 0..1.\n"
+    assert files(corner) == FILES
 
 
 def test_methods_are_listed_and_described(home: Home) -> None:
@@ -445,7 +479,7 @@ def interrupted(
     home: Home, words: list[str], ready: Callable[[str], bool], interrupt: Callable[[int], None]
 ) -> tuple[int, str]:
     """Start a run, interrupt it at the first line that is ready, and return code and lines."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "launch.py", *words],
         cwd=ROOT,
         env=home.environment(torch=True),
@@ -453,14 +487,14 @@ def interrupted(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if ready(line):
-            break
-    interrupt(process.pid)
-    rest = process.stderr.read()
-    return process.wait(100), rest
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if ready(line):
+                break
+        interrupt(process.pid)
+        rest = process.stderr.read()
+        return process.wait(100), rest
 
 
 def test_ctrl_c_stops_a_run(copy: Home, tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_tokens_of_entities(known: Known, tmp_path: Path) -> None:
     assert str(refused(known, domain=None, table=digest, token="last_entity")) == (
         "Token last_entity needs a column entity, which the table lacks."
     )
-    for cell in ("nine", ""):
+    for cell in ("nine", "", " "):
         digest = upload(known, tmp_path, TABLE.replace("two,two", f"two,{cell}"))
         assert str(refused(known, domain=None, table=digest, token="first_entity")) == (
             f"The entity {cell!r} of row 2 is not in its prompt."

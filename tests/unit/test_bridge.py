@@ -12,7 +12,8 @@ from transformers import AutoModelForCausalLM
 
 from backends.errors import BadRequest, Cancelled
 from backends.models.bridge import ROWS, TOKENS_PER_PASS, Edit, Models, filled
-from backends.models.catalog import Catalog, ModelRef
+from backends.models.catalog import DEFAULT_MODEL, Catalog, ModelRef
+from backends.models.convert import convert, expected_numbers
 from backends.models.parity import LARGEST_SDPA, parity
 from backends.models.registry import Registry
 from backends.watch import Watch
@@ -155,7 +156,7 @@ def test_rows_do_not_depend_on_neighbors_or_on_what_is_cached(
 ) -> None:
     def captured(folder: str, *calls: Sequence[int]) -> dict[int, np.ndarray]:
         own = Models(catalog, registry, Activations(Store(tmp_path / folder)), Watch())
-        ids = ids_of(own, ref, [f"patient {chr(97 + i)} has pain" for i in range(20)])
+        ids = ids_of(own, ref, [f"patient {chr(97 + i)} has pain" for i in range(ROWS + 1)])
         found = {}
         for call in calls:
             some = [ids[i] for i in call]
@@ -163,14 +164,16 @@ def test_rows_do_not_depend_on_neighbors_or_on_what_is_cached(
             found |= {i: np.stack([rows[h][n] for h in HOOKS]) for n, i in enumerate(call)}
         return found
 
-    alone = captured("a", *([i] for i in range(20)))
-    together = captured("b", range(20))
-    backwards = captured("c", range(19, -1, -1))
-    mixed = captured("d", [3, 7], range(20))
-    for i in range(20):
-        assert np.array_equal(alone[i], together[i])
-        assert np.array_equal(alone[i], backwards[i])
-        assert np.array_equal(alone[i], mixed[i])
+    every = range(ROWS + 1)
+    together = captured("b", every)
+    alone = captured("a", [0], [7], [ROWS])
+    backwards = captured("c", list(reversed(every)))
+    mixed = captured("d", [3, 7], every)
+    assert len(alone) == 3
+    for i in every:
+        assert np.array_equal(alone.get(i, together[i]), together[i])
+        assert np.array_equal(backwards[i], together[i])
+        assert np.array_equal(mixed[i], together[i])
 
 
 def test_a_second_capture_runs_nothing_and_loads_no_model(
@@ -448,8 +451,65 @@ def test_bfloat16_weights_compute_in_float32_and_are_kept_apart(
     assert (bits & 0xFFFF).any()
 
 
+def test_idle_models_go_when_the_budget_is_passed(catalog: Catalog) -> None:
+    one, two, three = (catalog.ref("tiny", d) for d in ("float32", "bfloat16", "float16"))
+    tight = Registry(catalog, budget=1, threads=1, device="cpu")
+    with tight.use(one):
+        with tight.use(two):
+            assert [ref for ref, _ in tight.loaded()] == [one, two]
+        with tight.use(three):
+            assert [ref for ref, _ in tight.loaded()] == [one, three]
+    size = tight.loaded()[0][1]
+    roomy = Registry(catalog, budget=2 * size, threads=1, device="cpu")
+    for ref in (one, two, one, three):
+        with roomy.use(ref) as loaded:
+            assert loaded.bytes == size
+    assert [ref for ref, _ in roomy.loaded()] == [one, three]
+    roomy.drop_idle()
+    assert roomy.loaded() == []
+
+
 def test_parity(models: Models, ref: ModelRef, registry: Registry) -> None:
     found = parity(registry, models, ref)
     assert found.eager == 0
     assert 0 <= found.sdpa < LARGEST_SDPA
     assert found.positions > 30
+
+
+@pytest.mark.slow
+def test_the_embedded_model_is_converted_once_and_has_parity(tmp_path: Path, store: Store) -> None:
+    catalog = Catalog(tmp_path)
+    registry = Registry(catalog, threads=1, device="cpu")
+    models = Models(catalog, registry, Activations(store), Watch())
+    ref = catalog.ref(DEFAULT_MODEL, "float32")
+    found = parity(registry, models, ref)
+    assert found.eager == 0
+    assert 0 < found.sdpa < LARGEST_SDPA
+
+    (folder,) = (tmp_path / "models").iterdir()
+    made = (folder / "model.safetensors").stat().st_mtime_ns
+    assert Registry(catalog).folder(ref) == folder
+    assert (folder / "model.safetensors").stat().st_mtime_ns == made
+
+    ids = ids_of(models, ref, ["The capital of France is"])
+    best = int(models.run(ref, ids)["logits"][0][0].argmax())
+    assert models.show(ref, [best]) == [" Paris"]
+    text = "naïve 🙂 user 東京"
+    (encoded,) = models.encode(ref, [text], chat=True)
+    shown = models.show(ref, encoded.ids)
+    assert shown[0] == "<|im_start|>"
+    own = encoded.covering(0, len(text))
+    assert own == list(range(own[0], own[-1] + 1))
+    assert shown[own[0] - 1] == "\n"
+    assert shown[own[-1] + 1] == "<|im_end|>"
+
+
+def test_a_file_that_is_not_what_the_catalog_says_is_not_converted(
+    catalog: Catalog, plain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = expected_numbers(catalog.get("tiny"))
+    assert numbers == {"layers": 2, "heads": 4, "kv_heads": 2, "d_model": 32, "vocab": 357}
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *_, **__: plain)
+    with pytest.raises(ValueError, match="The file says layers = 2; the catalog says 31"):
+        convert("model.gguf", str(tmp_path / "other"), numbers | {"layers": 31})
+    assert not (tmp_path / "other").exists()

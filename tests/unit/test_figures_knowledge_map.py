@@ -577,7 +577,7 @@ def test_collapse_has_two_axes_and_marks_the_layer_of_the_look() -> None:
 
 def test_the_participation_ratio_names_the_correlation_with_token_count() -> None:
     traces = draw("collapse", drugs()).data
-    count = "|r| of the first map axis with token count"
+    count = "R of the map with token count"
     assert traces[0].hovertext[0].split("<br>")[3] == f"{count}: 0.12"
     assert f"{count}: not defined" in traces[0].hovertext[1]
     assert not any(count in text for trace in traces[1:] for text in trace.hovertext)

@@ -67,21 +67,21 @@ def through(method: Method[Any], request: Any, known: Known, store: Store) -> An
 
 
 @given(fields=maps())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_map_survives_a_link(known: Known, kept: Store, fields: dict[str, Any]) -> None:
     request = accept(METHOD, fields, known)
     assert through(METHOD, request, known, kept) == request
 
 
 @given(fields=maps())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_map_survives_a_command(known: Known, fields: dict[str, Any]) -> None:
     request = accept(METHOD, fields, known)
     assert accept(METHOD, options(command(METHOD, request)), known) == request
 
 
 @given(text=st.text(max_size=100), pause=st.floats(0, 10), fail=st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_text_survives_a_link_and_a_command(
     known: Known, kept: Store, text: str, pause: float, fail: bool
 ) -> None:

@@ -188,13 +188,20 @@ def _overlap_scores(
 def _count_correlation(
     pictures: Float[np.ndarray, "layer sample 2"], text: Text
 ) -> Float[np.ndarray, "layer"]:
-    """Return |Pearson r| of the picture's first axis with the number of tokens."""
+    """Return the multiple correlation R of the picture's two axes with the number of tokens.
+
+    Both axes count, because a picture's rotation has no meaning.
+    """
     lengths = np.array([len(ids) for ids in text.ids["prompt"]], dtype=np.float64)
     if lengths.std() == 0:
         return np.full(len(pictures), np.nan, np.float32)
-    return np.array(
-        [abs(np.corrcoef(picture[:, 0], lengths)[0, 1]) for picture in pictures], np.float32
-    )
+    target = lengths - lengths.mean()
+    found = []
+    for picture in pictures:
+        axes = (picture - picture.mean(axis=0)).astype(np.float64)
+        fitted = axes @ np.linalg.lstsq(axes, target, rcond=None)[0]
+        found.append(np.sqrt((fitted @ fitted) / (target @ target)))
+    return np.array(found, np.float32)
 
 
 def _stage_names(concepts: ConceptSet, diseases: Sequence[str]) -> list[list[str]]:

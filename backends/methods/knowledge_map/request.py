@@ -90,7 +90,7 @@ def _check_entities(token: str, concepts: ConceptSet) -> None:
         raise BadRequest("token", f"Token {token} needs a column entity, which the table lacks.")
     pairs = zip(concepts.prompts, concepts.entities, strict=True)
     for number, (prompt, entity) in enumerate(pairs, 1):
-        if not entity or entity not in prompt:
+        if not entity.strip() or entity not in prompt:
             raise BadRequest(
                 "token", f"The entity {entity[:40]!r} of row {number} is not in its prompt."
             )

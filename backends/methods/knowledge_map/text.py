@@ -41,6 +41,8 @@ def tokenize(request: KnowledgeMapRequest, lab: Lab, ref: ModelRef, concepts: Co
 
 
 def _chosen(request: KnowledgeMapRequest, encoded: Any, prompt: str, entity: str) -> list[int]:
+    if not any(end > start for start, end in encoded.spans):
+        raise BadRequest("table", f"This model's tokenizer drops all of {prompt[:40]!r}.")
     if request.token == "last_prompt":
         chosen = [len(encoded.ids) - 1 if request.chat else encoded.last()]
     else:

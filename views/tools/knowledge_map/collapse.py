@@ -72,7 +72,7 @@ def _curves(result: KnowledgeMapResult) -> list[tuple[str, np.ndarray, bool]]:
 def _line(result: KnowledgeMapResult, name: str, values: np.ndarray, index: int) -> Any:
     plain = name.removesuffix(" (right)")
     norm = "median norm {}, in units of the residual stream"
-    count = "|r| of the first map axis with token count: {}<br>"
+    count = "R of the map with token count: {}<br>"
     hovers = [
         f"layer {layer}<br>{plain}: {number(value)}<br>"
         f"{norm.format(number(result.median_norm[i]))}<br>"
