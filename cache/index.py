@@ -44,6 +44,7 @@ class Row(NamedTuple):
 
     @property
     def stamp(self) -> Stamp:
+        """The size and time of change that the file had when the row was written."""
         return Stamp(self.bytes, self.mtime_ns)
 
 
@@ -79,10 +80,12 @@ class Index:
         self._inherited: list[sqlite3.Connection] = []
 
     def entry(self, key: str) -> Row | None:
+        """Return the row of a key, or None."""
         found = self._db().execute("SELECT * FROM entries WHERE key = ?", (key,)).fetchone()
         return None if found is None else Row(*found)
 
     def stored_keys(self) -> frozenset[str]:
+        """Return the keys of all rows."""
         return frozenset(key for (key,) in self._db().execute("SELECT key FROM entries"))
 
     def total(self) -> int:
@@ -90,6 +93,7 @@ class Index:
         return int(self._db().execute("SELECT TOTAL(bytes) FROM entries").fetchone()[0])
 
     def by_kind(self) -> dict[str, tuple[int, int]]:
+        """Return, per kind, the number of entries and their bytes."""
         query = "SELECT kind, COUNT(*), SUM(bytes) FROM entries GROUP BY kind ORDER BY kind"
         return {kind: (count, size) for kind, count, size in self._db().execute(query)}
 
@@ -136,15 +140,18 @@ class Index:
         return [key for (key,) in self._db().execute(query)]
 
     def note_request(self, key: str, method: str, fields: str) -> None:
+        """Remember a request's method and fields (JSON)."""
         row = (key, method, fields, time.time())
         self._db().execute("REPLACE INTO requests VALUES (?, ?, ?, ?)", row)
 
     def request(self, key: str) -> tuple[str, str] | None:
+        """Return a remembered request's method and fields (JSON), or None."""
         query = "SELECT method, fields FROM requests WHERE key = ?"
         found: tuple[str, str] | None = self._db().execute(query, (key,)).fetchone()
         return found
 
     def forget_requests(self) -> None:
+        """Forget all requests."""
         self._db().execute("DELETE FROM requests")
 
     def start_over(self) -> None:

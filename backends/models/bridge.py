@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("glasswork.models")
 
 ATTENTION = "eager"
+LIBRARY = f"transformer-lens {version('transformer-lens').split('.')[0]}"
 ROWS = 16
 TOKENS_PER_PASS = 256
 
@@ -161,10 +162,9 @@ class Models:
     def _keys(
         self, ref: ModelRef, ids: Sequence[int], hooks: Sequence[str], positions: Sequence[int]
     ) -> list[str]:
-        library = f"transformer-lens {version('transformer-lens').split('.')[0]}"
         return [
             self._activations.key(
-                ref.id, ref.revision, ref.dtype, hook, ids, positions, ATTENTION, library
+                ref.id, ref.revision, ref.dtype, hook, ids, positions, ATTENTION, LIBRARY
             )
             for hook in hooks
         ]
@@ -235,7 +235,7 @@ class Models:
                 hooks.append((name, _reading(name, seen, len(texts))))
         if stop is not None:
             hooks.append((f"blocks.{stop}.hook_resid_pre", _ending))
-        with _passed_over(model.bridge, start):
+        with model.lock, _passed_over(model.bridge, start):
             head = any(name.startswith(("logits", "unembed.")) for name in want)
             out = self._forward(model, texts, hooks, logits=head)
         if out is not None:

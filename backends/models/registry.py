@@ -32,7 +32,7 @@ class Loaded:
     tokenizer: Any
     device: str
     bytes: int
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: Any = field(default_factory=threading.RLock)
     pins: int = 0
     used: float = 0.0
 

@@ -114,9 +114,7 @@ def test_rooms_are_small_and_say_what_they_are_for(path: Path) -> None:
     assert len(text.splitlines()) <= LONGEST_MODULE
     tree = ast.parse(text)
     assert ast.get_docstring(tree)
-    # The index's methods are one SQL statement each; everywhere else methods count too.
-    names = {name for name, node in public(tree) if not ast.get_docstring(node)}
-    assert {n for n in names if "." not in n or named(path) != "cache.index"} == set()
+    assert {name for name, node in public(tree) if not ast.get_docstring(node)} == set()
 
 
 def public(
