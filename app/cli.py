@@ -211,8 +211,10 @@ def _methods(build: Callable[[], Engine]) -> click.Command:
             rows = {m.key: m.about for m in found.methods.values()}
             click.echo(json.dumps(rows, indent=2) if as_json else _two_columns(rows))
             return
-        described = describe(found.get(key.replace("-", "_")))
-        click.echo(json.dumps(described, indent=2) if as_json else _readable(described))
+        method = found.get(key.replace("-", "_"))
+        described = describe(method)
+        text = json.dumps(described, indent=2) if as_json else _readable(method.about, described)
+        click.echo(text)
 
     return methods
 
@@ -227,7 +229,6 @@ def describe(method: Method[Any]) -> dict[str, Any]:
     return {
         "key": method.key,
         "version": method.version,
-        "about": method.about,
         "fields": fields,
         "example": method.example.model_dump(mode="json"),
         "arrays": array_fields(method.result),
@@ -235,7 +236,7 @@ def describe(method: Method[Any]) -> dict[str, Any]:
     }
 
 
-def _readable(described: dict[str, Any]) -> str:
+def _readable(about: str, described: dict[str, Any]) -> str:
     rows = {
         f"--{name.replace('_', '-')}": f"{f.get('description', '')} (default {f.get('default')!r})"
         for name, f in described["fields"].items()
@@ -244,7 +245,7 @@ def _readable(described: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"{described['key']}, version {described['version']}",
-            described["about"],
+            about,
             "",
             "Fields",
             _two_columns(rows),

@@ -193,7 +193,7 @@ def test_figures_are_json_with_titles(method: Method[Any], computed: dict[str, S
 @each
 def test_the_description_is_complete(method: Method[Any]) -> None:
     described = describe(method)
-    assert list(described) == ["key", "version", "about", "fields", "example", "arrays", "values"]
+    assert list(described) == ["key", "version", "fields", "example", "arrays", "values"]
     assert json.loads(json.dumps(described, allow_nan=False)) == described
     assert (described["key"], described["version"]) == (method.key, method.version)
     assert list(described["fields"]) == list(method.request.model_fields)
