@@ -45,11 +45,11 @@ class Job(Protocol):
         ...
 
     def leave(self) -> None:
-        """One follower goes; the last one ends the work."""
+        """One follower goes; the last one ends the work, unless it goes on."""
         ...
 
     def stop(self) -> None:
-        """Stop following, whatever else; the work ends when nobody else follows."""
+        """One follower goes; the last one ends the work, also if it goes on."""
         ...
 
 
@@ -57,8 +57,11 @@ class Job(Protocol):
 class Runner(Protocol):
     """Computes requests."""
 
-    def submit(self, method: Method[Any], request: Request) -> Job:
-        """Start a request, or join the job that computes the same one."""
+    def submit(self, method: Method[Any], request: Request, *, goes_on: bool = False) -> Job:
+        """Start a request, or join the job that computes the same one.
+
+        With `goes_on` the job outlives its followers, until someone stops it.
+        """
         ...
 
     def recall(self, method: Method[Any], key: str) -> Stored | None:

@@ -1,7 +1,9 @@
-"""Runs requests in threads of this process: one lane per device, one job per fingerprint.
+"""Runs requests in threads of this process: two lanes, one job per fingerprint.
 
-A stored result is handed out at once, past the lanes. Stop sets a flag that the computation looks
-at between its steps; what it has stored as parts by then is found again by the next run.
+A stored result is handed out at once, past the lanes. Methods that take over a minute have a lane
+of their own, so that short questions do not wait behind them. Stop sets a flag that the
+computation looks at between its steps; what it has stored as parts by then is found again by the
+next run. A job that goes on outlives its followers, until someone stops it.
 """
 
 import contextvars
@@ -22,20 +24,26 @@ from backends.math.threads import use_one_blas_thread
 from backends.watch import Progress, Watch
 from cache import Entry, Store
 
+LONG = 60
+"""Seconds above which a method runs in the long lane."""
+SHORT_LANE, LONG_LANE = "short", "long"
+
 
 class LocalJob:
-    """A request in a lane, or already done."""
+    """A request in a lane, or already done. `goes_on`: it outlives its followers."""
 
-    def __init__(self, key: str, method: str, lane: str) -> None:
+    def __init__(self, key: str, method: str, lane: str, goes_on: bool = False) -> None:
         self.key = key
         self.method = method
         self.lane = lane
+        self.goes_on = goes_on
         self.followers = 1
         self.began = time.monotonic()
         self.progress = Progress(0, 0, "waiting")
         self.watch = Watch(threading.Event(), self._hear)
         self.future: Future[Stored] = Future()
         self._partial: Any = None
+        self._ending = False
         self._lock = threading.Lock()
 
     def events(self, every: float = 0.25) -> Iterator[Progress]:
@@ -58,25 +66,36 @@ class LocalJob:
             raise Cancelled from None
 
     def leave(self) -> None:
-        """One follower goes; the last one ends the work."""
+        """One follower goes; the last one ends the work, unless it goes on."""
+        self._unfollow(keep=self.goes_on)
+
+    def stop(self) -> None:
+        """One follower goes; the last one ends the work, also if it goes on."""
+        self._unfollow(keep=False)
+
+    def end(self) -> None:
+        """End the work for all followers."""
         with self._lock:
-            self.followers -= 1
-            if self.followers > 0:
-                return
+            self._ending = True
         self.watch.stop()
         self.future.cancel()
 
-    def stop(self) -> None:
-        """End the work when nobody else follows; the same as to leave, until jobs can go on."""
-        self.leave()
-
-    def join(self) -> bool:
+    def join(self, goes_on: bool = False) -> bool:
         """Follow this job too; False if it is being stopped."""
         with self._lock:
-            if self.followers == 0:
+            if self._ending:
                 return False
             self.followers += 1
+            self.goes_on |= goes_on
             return True
+
+    def _unfollow(self, keep: bool) -> None:
+        with self._lock:
+            self.followers = max(0, self.followers - 1)
+            is_over = self.followers == 0 and not keep
+            self._ending |= is_over
+        if is_over:
+            self.end()
 
     def _hear(self, progress: Progress) -> None:
         self.progress = progress
@@ -93,27 +112,26 @@ class LocalRunner:
         known: Known,
         methods: Callable[[str], Method[Any]],
         models: Callable[[Watch], Any],
-        lane: str = "cpu",
     ) -> None:
         self.store = store
         self.known = known
         self._methods = methods
         self.models = models
         self._worker = Apart()
-        self._lane = lane
         self._lanes: dict[str, ThreadPoolExecutor] = {}
         self._jobs: dict[str, LocalJob] = {}
         self._lock = threading.RLock()
 
-    def submit(self, method: Method[Any], request: Request) -> LocalJob:
+    def submit(self, method: Method[Any], request: Request, *, goes_on: bool = False) -> LocalJob:
         """Start a request or join the job of the same fingerprint; a stored one is done at once."""
         key = request_key(method, request, self.known)
         self.store.note_request(key, method.key, request.model_dump(mode="json"))
         with self._lock:
             running = self._jobs.get(key)
-            if running is not None and running.join():
+            if running is not None and running.join(goes_on):
                 return running
-            job = LocalJob(key, method.key, self._lane)
+            lane = LONG_LANE if method.seconds > LONG else SHORT_LANE
+            job = LocalJob(key, method.key, lane, goes_on)
             stored = self.recall(method, key)
             if stored is not None:
                 job.progress = Progress(1, 1, "")
@@ -121,8 +139,7 @@ class LocalRunner:
                 return job
             self._jobs[key] = job
             run = contextvars.copy_context().run
-            lane = self._executor(self._lane)
-            job.future = lane.submit(run, self._work, job, method, request)
+            job.future = self._executor(lane).submit(run, self._work, job, method, request)
         job.future.add_done_callback(lambda _: self._forget(job))
         return job
 
@@ -148,8 +165,8 @@ class LocalRunner:
     def close(self) -> None:
         """Stop all jobs and end the worker process."""
         with self._lock:
-            for job in self._jobs.values():
-                job.watch.stop()
+            for job in list(self._jobs.values()):
+                job.end()
             for lane in self._lanes.values():
                 lane.shutdown(wait=False, cancel_futures=True)
         self._worker.close()

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,3 +170,48 @@ def test_jobs_are_listed_while_they_run(runner: LocalRunner) -> None:
     assert (state.key, state.method, state.followers) == (job.key, "toy", 1)
     job.stop()
     _wait_for(lambda: runner.jobs() == [])
+
+
+def test_a_job_that_goes_on_outlives_its_followers(runner: LocalRunner) -> None:
+    asked = request(steps=30, pause=0.02)
+    job = runner.submit(METHOD, asked, goes_on=True)
+    _wait_for(lambda: job.watch.counts["steps_made"] >= 2)
+    job.leave()
+    assert runner.find(job.key) is job
+    again = runner.submit(METHOD, asked)
+    assert again is job
+    assert again.result().result.steps == 30
+    assert job.watch.counts["steps_made"] == 30
+
+
+def test_stop_ends_a_job_that_goes_on_when_nobody_else_follows(runner: LocalRunner) -> None:
+    asked = request(steps=1000, pause=0.02)
+    first = runner.submit(METHOD, asked, goes_on=True)
+    second = runner.submit(METHOD, asked)
+    assert second is first
+    first.stop()
+    _wait_for(lambda: first.watch.counts["steps_made"] >= 2)
+    assert runner.find(first.key) is first
+    second.stop()
+    with pytest.raises(Cancelled):
+        first.result()
+
+
+def test_end_stops_a_job_for_all_followers(runner: LocalRunner) -> None:
+    asked = request(steps=1000, pause=0.02)
+    job = runner.submit(METHOD, asked, goes_on=True)
+    runner.submit(METHOD, asked)
+    job.end()
+    with pytest.raises(Cancelled):
+        job.result()
+    _wait_for(lambda: runner.find(job.key) is None)
+
+
+def test_long_methods_do_not_hold_up_short_ones(runner: LocalRunner) -> None:
+    slow = replace(METHOD, seconds=120)
+    long = runner.submit(slow, request(steps=1000, pause=0.02))
+    short = runner.submit(METHOD, request(steps=3))
+    assert short.result().result.steps == 3
+    assert runner.find(long.key) is long
+    assert {state.lane for state in runner.jobs()} == {"long"}
+    long.stop()
