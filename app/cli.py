@@ -17,20 +17,22 @@ import click
 
 from app import doctor as checks
 from app.console import ProgressLine, libraries_silenced, log_file
+from app.describe import describe, field_text, readable, two_columns
 from app.engine import Engine
 from app.export import remove_figures, write_figures, write_result
 from app.links import command, link, read_link
 from app.settings import PREFIX, SETTINGS
 from backends.accept import accept, request_key
-from backends.codec import array_fields, value_fields
 from backends.contract import Method, UploadMark
 from backends.errors import BadRequest, Cancelled, GlassworkError, ModelMissing
 from backends.jobs.base import Stored
+from backends.models import hub
+from backends.watch import Progress
 
 log = logging.getLogger("glasswork.cli")
 
 _NAMES = {"token_normalize_func": lambda name: name.replace("_", "-")}
-_TABLE = "{:<24} {:<12} {:>7} {:>9}  {}"
+_COLUMNS = "{:<12} {:>6} {:>8}  {}"
 
 
 def run_cli(arguments: Sequence[str], build: Callable[[], Engine]) -> int:
@@ -84,12 +86,9 @@ class _Run(click.Group):
 
 
 def _method_command(engine: Engine, method: Method[Any]) -> click.Command:
-    fields = method.request.model_fields
     params: list[click.Parameter] = [
-        click.Option(
-            ["--" + name.replace("_", "-"), name], help=_field_help(name, field), metavar="VALUE"
-        )
-        for name, field in fields.items()
+        click.Option(["--" + name.replace("_", "-"), name], help=field_text(field), metavar="VALUE")
+        for name, field in describe(method)["fields"].items()
     ]
     params += [
         click.Option(["--out", "_out"], metavar="DIR", help="Folder to write to."),
@@ -209,54 +208,14 @@ def _methods(build: Callable[[], Engine]) -> click.Command:
         found = build().found
         if key is None:
             rows = {m.key: m.about for m in found.methods.values()}
-            click.echo(json.dumps(rows, indent=2) if as_json else _two_columns(rows))
+            click.echo(json.dumps(rows, indent=2) if as_json else two_columns(rows))
             return
         method = found.get(key.replace("-", "_"))
         described = describe(method)
-        text = json.dumps(described, indent=2) if as_json else _readable(method.about, described)
+        text = json.dumps(described, indent=2) if as_json else readable(method.about, described)
         click.echo(text)
 
     return methods
-
-
-def describe(method: Method[Any]) -> dict[str, Any]:
-    """Return what a method takes and gives: fields with defaults and ranges, arrays with axes."""
-    schema = method.request.model_json_schema()["properties"]
-    hidden = {"title"}
-    fields = {
-        name: {k: v for k, v in field.items() if k not in hidden} for name, field in schema.items()
-    }
-    return {
-        "key": method.key,
-        "version": method.version,
-        "fields": fields,
-        "example": method.example.model_dump(mode="json"),
-        "arrays": array_fields(method.result),
-        "values": value_fields(method.result),
-    }
-
-
-def _readable(about: str, described: dict[str, Any]) -> str:
-    rows = {
-        f"--{name.replace('_', '-')}": f"{f.get('description', '')} (default {f.get('default')!r})"
-        for name, f in described["fields"].items()
-    }
-    arrays = {name: " × ".join(axes) or "one number" for name, axes in described["arrays"].items()}
-    return "\n".join(
-        [
-            f"{described['key']}, version {described['version']}",
-            about,
-            "",
-            "Fields",
-            _two_columns(rows),
-            "",
-            "Arrays and their axes",
-            _two_columns(arrays),
-            "",
-            "Values",
-            "  " + ", ".join(described["values"]),
-        ]
-    )
 
 
 def _models(build: Callable[[], Engine]) -> click.Command:
@@ -264,11 +223,40 @@ def _models(build: Callable[[], Engine]) -> click.Command:
 
     @models.command("list", help="List the models and whether they are ready.")
     def list_() -> None:
-        click.echo(_TABLE.format("model", "state", "layers", "MB", "license, or why not"))
-        for e in build().known.catalog.entries():
+        entries = build().known.catalog.entries()
+        row = f"{{:<{max(len(e.id) for e in entries)}}} {_COLUMNS}".format
+        click.echo(row("model", "state", "layers", "MB", "license, or why not"))
+        for e in entries:
             size = "" if e.bytes is None else f"{e.bytes / 1e6:.0f}"
             layers = "" if e.layers is None else str(e.layers)
-            click.echo(_TABLE.format(e.id, e.state, layers, size, e.why or e.license or "unknown"))
+            click.echo(row(e.id, e.state, layers, size, e.why or e.license or "license unknown"))
+
+    @models.command("download", help="Download a model of the Hugging Face hub (owner/name).")
+    @click.argument("model", metavar="ID")
+    def download(model: str) -> None:
+        engine = build()
+        known = {e.id: e for e in engine.known.catalog.entries()}.get(model)
+        if known is not None and known.source != "hub":
+            raise BadRequest("model", f"{model!r} is here already and is no model of the hub.")
+        if known is not None and known.state == "ready":
+            click.echo(f"{model} is here already, at revision {known.revision}.")
+            return
+        with libraries_silenced(log_file(engine.settings.home)) as terminal:
+            line = ProgressLine(terminal)
+
+            def show(done: int, total: int) -> None:
+                note = f"{done / 1e6:.0f} of {total / 1e6:.0f} MB"
+                line.show(Progress(done, total, note))
+
+            record = hub.download(model, engine.settings.home, show=show)
+            line.done(False, {})
+        click.echo(f"{model} is ready, at revision {record.revision}.")
+
+    @models.command("delete", help="Delete a model that was downloaded.")
+    @click.argument("model", metavar="ID")
+    def delete(model: str) -> None:
+        hub.delete(model, build().settings.home)
+        click.echo(f"{model} is deleted.")
 
     return models
 
@@ -316,16 +304,6 @@ def _cache(build: Callable[[], Engine]) -> click.Command:
             raise click.exceptions.Exit(1)
 
     return cache
-
-
-def _field_help(name: str, field: Any) -> str:
-    default = "needed" if field.is_required() else f"default {field.default!r}"
-    return f"{field.description or name} ({default})."
-
-
-def _two_columns(rows: dict[str, str]) -> str:
-    width = max((len(name) for name in rows), default=0)
-    return "\n".join(f"  {name:<{width}}  {text}" for name, text in rows.items())
 
 
 def _help() -> str:

@@ -1,6 +1,6 @@
 """Run the toy method in a process of its own, as the tests of crashes and of sharing need it.
 
-Usage: python -m tests.toy_process HOME STEPS PAUSE. Prints `started` when the job runs, and the
+Usage: python -m tests.toy_process HOME STEPS PAUSE. Prints `started` after the first step, and the
 counts of the work done as JSON at the end.
 """
 
@@ -22,6 +22,7 @@ def main(home: str, steps: str, pause: str) -> None:
     method = found.methods["toy"]
     runner = LocalRunner(engine.store, engine.known, found.get, lambda watch: None)
     job = runner.submit(method, method.request(steps=int(steps), pause=float(pause)))
+    next((p for p in job.events(every=0.01) if p.done > 0 or job.future.done()), None)
     sys.stdout.write("started\n")
     sys.stdout.flush()
     stored = job.result()

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 import pytest
 
-from app.cli import describe
+from app.describe import describe
 from app.settings import PREFIX, SETTINGS
 from backends.discovery import find_methods
 

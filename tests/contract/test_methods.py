@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.cli import describe
+from app.describe import describe
 from app.engine import Engine
 from app.export import write_result
 from app.links import link, read_link
