@@ -64,7 +64,8 @@ def field_text(field: dict[str, Any]) -> str:
         facts.append("needed")
     elif field["default"] not in (None, ""):
         facts.append(f"default {json.dumps(field['default']).strip(chr(34))}")
-    return field.get("description", "") + (f" ({'; '.join(facts)})" if facts else "")
+    text = str(field.get("description", ""))
+    return f"{text} ({'; '.join(facts)})" if facts else text
 
 
 def two_columns(rows: dict[str, str]) -> str:

@@ -41,6 +41,8 @@ def lines(engine: Engine, with_parity: bool) -> Iterator[Line]:
         yield f"method {key}", reason, False
     yield "methods", ", ".join(engine.found.methods), bool(engine.found.methods)
     for entry in engine.known.catalog.entries():
+        if entry.state == "downloadable":
+            continue
         state = f"{entry.state}, {entry.source}" + (f": {entry.why}" if entry.why else "")
         yield f"model {entry.id}", state, entry.id != DEFAULT_MODEL or entry.state == "ready"
     if with_parity:

@@ -12,12 +12,14 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any
 
 Check = Callable[[], None]
+SECONDS_TO_START = 30
+"""How long closing waits for the pid of a process that has only just been started."""
 
 
 def run_apart(function: str, *arguments: Any, check: Check = lambda: None) -> Any:
@@ -66,9 +68,13 @@ class Apart:
             pool, self._pool = self._pool, None
             if pool is None or self._pid is None:
                 return
+            try:
+                pid = self._pid.result(timeout=SECONDS_TO_START)
+            except (CancelledError, BrokenProcessPool, TimeoutError):
+                pid = None
             pool.shutdown(wait=False, cancel_futures=True)
-            if self._pid.done() and not self._pid.cancelled() and not self._pid.exception():
-                _kill(self._pid.result())
+            if pid is not None:
+                _kill(pid)
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:

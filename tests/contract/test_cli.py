@@ -275,7 +275,7 @@ COMMANDS = [
     (["--fly"], "Option --fly is unknown.*"),
     (["cache", "fly"], "No such command 'fly'.*"),
     (["cache", "show", "--fly"], "Option --fly is unknown.*"),
-    (["models", "download", "x"], "No such command 'download'.*"),
+    (["models", "download", "x"], "'x' is no name of the hub; those are owner/name."),
     (["methods", "no_such_method"], "Method 'no_such_method' is unknown; there are: .*"),
     (["methods", "knowledge_map", "x"], "Got unexpected extra argument.*"),
 ]
