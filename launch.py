@@ -5,8 +5,13 @@ imported here.
 """
 
 import os
+import signal
 import sys
 from functools import cache
+
+if __name__ == "__main__":
+    # Until `main` runs, libraries are being imported: Ctrl-C just ends that.
+    signal.signal(signal.SIGINT, lambda *_: (os.write(2, b"Stopped.\n"), os._exit(130)))
 
 from app.cli import run_cli
 from app.console import log_file, log_to
@@ -43,6 +48,7 @@ def build(settings: Settings) -> Engine:
 
 def main() -> int:
     """Run the command line and return the exit code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     # Threads that wait for each other by spinning make a busy machine several times slower.

@@ -6,6 +6,7 @@ Exit codes: 0 done; 2 a request that the user can mend, told in exactly one line
 
 import json
 import logging
+import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from filelock import FileLock
 
 from app import doctor as checks
 from app.console import ProgressLine, libraries_silenced, log_file
 from app.describe import describe, field_text, readable, two_columns
 from app.engine import Engine
-from app.export import remove_figures, write_figures, write_result
+from app.export import provenance_line, remove_figures, write_figures, write_result
 from app.links import command, link, read_link
 from app.settings import PREFIX, SETTINGS
 from backends.accept import accept, request_key
@@ -28,8 +30,11 @@ from backends.errors import BadRequest, Cancelled, GlassworkError, ModelMissing
 from backends.jobs.base import Stored
 from backends.models import hub
 from backends.watch import Progress
+from cache import fingerprint
 
 log = logging.getLogger("glasswork.cli")
+
+LARGEST_REQUEST = 2**20
 
 _NAMES = {"token_normalize_func": lambda name: name.replace("_", "-")}
 _COLUMNS = "{:<12} {:>6} {:>8}  {}"
@@ -51,6 +56,10 @@ def run_cli(arguments: Sequence[str], build: Callable[[], Engine]) -> int:
         return _say(_no_such_option(error), 2)
     except click.ClickException as error:
         return _say(error.format_message(), 2)
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python must not fail again when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (click.Abort, KeyboardInterrupt):
         return _say("Stopped.", 130)
     except Exception:
@@ -124,13 +133,23 @@ def _start(
         return read_link(url, method, engine.store)
     if request is None:
         return {}
+    return _read_request(method, Path(request))
+
+
+def _read_request(method: Method[Any], file: Path) -> dict[str, Any]:
+    """Read a request's fields. As a link, it may come from anyone: files are named by digest."""
+    shown = str(file)
     try:
-        fields = json.loads(Path(request).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadRequest("request", f"{request!r} cannot be read as JSON.") from error
-    if not isinstance(fields, dict) or fields.pop("method", method.key) != method.key:
-        raise BadRequest("request", f"{request!r} is not a request of {method.key}.")
-    return _with_uploads(method, fields, engine)
+        if not file.is_file():
+            raise BadRequest("request", f"There is no file {shown!r}.")
+        if file.stat().st_size > LARGEST_REQUEST:
+            raise BadRequest("request", f"{shown!r} has more than {LARGEST_REQUEST} bytes.")
+        fields = json.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadRequest("request", f"{shown!r} cannot be read as JSON.") from error
+    if not isinstance(fields, dict) or fields.pop("method", None) != method.key:
+        raise BadRequest("request", f"{shown!r} is not a request of {method.key}.")
+    return fields
 
 
 def _with_uploads(method: Method[Any], raw: dict[str, Any], engine: Engine) -> dict[str, Any]:
@@ -156,19 +175,31 @@ def _run_method(
     request = accept(method, raw, engine.known)
     key = request_key(method, request, engine.known)
     folder = Path(out or f"{method.key}-{key[:8]}")
+    if folder.resolve().is_relative_to(engine.store.root.resolve()):
+        raise BadRequest("out", f"{str(folder)!r} is inside the cache.")
     with libraries_silenced(log_file(engine.settings.home)) as terminal, _writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
         line = ProgressLine(terminal)
         stored = _follow(engine.runner.submit(method, request), line)
-        write_result(folder, method, request, key, stored)
-        if figures == "html":
-            write_figures(folder, _figures_of(method.key), stored.result)
-        elif (folder / "figures").is_dir():
-            remove_figures(folder, _figures_of(method.key))
+        with _alone(engine, folder):
+            write_result(folder, method, request, key, stored)
+            if figures == "html":
+                lines = (provenance_line(method, stored.provenance), command(method, request))
+                write_figures(folder, _figures_of(method.key), stored.result, lines)
+            elif (folder / "figures").is_dir():
+                remove_figures(folder, _figures_of(method.key))
         line.done(stored.hit, stored.counts)
     click.echo(f"{folder}")
     click.echo(command(method, request))
     click.echo(link(method, request, key))
+
+
+def _alone(engine: Engine, folder: Path) -> FileLock:
+    """Let one run at a time write into a folder, so that its files belong together."""
+    name = fingerprint("out", {"folder": str(folder.resolve())})
+    locks = engine.settings.home / "locks"
+    locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return FileLock(locks / f"{name}.lock")
 
 
 @contextmanager

@@ -4,8 +4,11 @@ Nothing in these files tells whether the result was computed or recalled, when, 
 took. plotly.js lies once beside the figures, so that they open offline.
 """
 
+import html
+import io
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +27,14 @@ PAGE = """<!doctype html>
 body {{ margin: 0; color: #1b1f24; background: #fff; font-family: system-ui, sans-serif; }}
 h1 {{ margin: 0; padding: 12px 16px 0; height: 36px; box-sizing: border-box;
   font-size: 17px; font-weight: 600; overflow: hidden; white-space: nowrap; }}
+p {{ margin: 0; padding: 0 16px; height: 20px; color: #59636e; overflow: hidden;
+  white-space: nowrap; font: 12px ui-monospace, monospace; }}
 </style>
 </head>
 <body>
 <h1>{title}</h1>
 {body}
+{below}
 </body>
 </html>
 """
@@ -62,35 +68,52 @@ def result_json(method: Method[Any], key: str, stored: Stored) -> dict[str, Any]
     }
 
 
+def provenance_line(method: Method[Any], provenance: Mapping[str, Any]) -> str:
+    """Return what stands under every figure: model @ revision · dtype · device · N · seed."""
+    known = dict(provenance)
+    revision = str(known.pop("revision", ""))[:12]
+    parts = [f"{known.pop('model')} @ {revision}"] if "model" in known else []
+    parts += [str(known[name]) for name in ("dtype", "device") if name in known]
+    parts += [
+        f"{name} {known[short]}" for name, short in (("N", "n"), ("seed", "seed")) if short in known
+    ]
+    return " · ".join([*parts, f"{method.key} version {method.version}"])
+
+
 def write_result(
     folder: Path, method: Method[Any], request: Request, key: str, stored: Stored
 ) -> None:
-    """Write `request.json`, `result.json` and `result.npz`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _write_json(folder / "request.json", request_json(method, request))
-    _write_json(folder / "result.json", result_json(method, key, stored))
+    """Write `request.json`, `result.json` and `result.npz`, all of them or none."""
     arrays, _ = pack(stored.result)
-    with (folder / "result.npz").open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **arrays)
+    files = {
+        "request.json": _json(request_json(method, request)),
+        "result.json": _json(result_json(method, key, stored)),
+        "result.npz": packed.getvalue(),
+    }
+    _write_together(folder, files)
 
 
-def write_figures(folder: Path, figures: Mapping[str, Any], result: Any) -> list[str]:
+def write_figures(
+    folder: Path, figures: Mapping[str, Any], result: Any, lines: Sequence[str] = ()
+) -> list[str]:
     """Write each figure that has something to draw as HTML; return their names.
 
-    Figures of these names that an earlier request left in the folder are removed.
+    `lines` stand under each figure. Figures of these names that an earlier request left in the
+    folder are removed once the new ones are there.
     """
-    place = folder / "figures"
-    place.mkdir(parents=True, exist_ok=True)
-    remove_figures(folder, figures)
-    written = []
-    for name, draw in figures.items():
-        figure = draw(result, {})
-        if figure is None:
-            continue
-        (place / f"{name}.html").write_text(_page(name, figure), encoding="utf-8")
-        written.append(name)
-    _copy_plotly(place)
-    return written
+    from plotly.offline import get_plotlyjs
+
+    drawn = {name: draw(result, {}) for name, draw in figures.items()}
+    files = {
+        f"{name}.html": _page(name, figure, lines).encode()
+        for name, figure in drawn.items()
+        if figure is not None
+    }
+    _write_together(folder / "figures", files | {"plotly.min.js": get_plotlyjs().encode()})
+    remove_figures(folder, [name for name, figure in drawn.items() if figure is None])
+    return [name for name, figure in drawn.items() if figure is not None]
 
 
 def remove_figures(folder: Path, names: Iterable[str]) -> None:
@@ -99,7 +122,7 @@ def remove_figures(folder: Path, names: Iterable[str]) -> None:
         (folder / "figures" / f"{name}.html").unlink(missing_ok=True)
 
 
-def _page(name: str, figure: Any) -> str:
+def _page(name: str, figure: Any, lines: Sequence[str]) -> str:
     """Return a page with a figure under its title, which is escaped already."""
     body = figure.to_html(
         full_html=False,
@@ -107,17 +130,25 @@ def _page(name: str, figure: Any) -> str:
         div_id=name,
         config=PLOTLY_CONFIG,
         auto_play=False,
-        default_height="calc(100vh - 48px)",
+        default_height=f"calc(100vh - {48 + 20 * len(lines)}px)",
     )
-    return PAGE.format(title=figure.layout.meta["title"], body=body)
+    below = "\n".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    return PAGE.format(title=figure.layout.meta["title"], body=body, below=below)
 
 
-def _copy_plotly(place: Path) -> None:
-    from plotly.offline import get_plotlyjs
+def _write_together(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files aside and rename them when all are written; raise `OSError` with none changed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = {name: folder / f".{name}.{os.getpid()}.part" for name in files}
+    try:
+        for name, content in files.items():
+            aside[name].write_bytes(content)
+        for name, part in aside.items():
+            part.replace(folder / name)
+    finally:
+        for part in aside.values():
+            part.unlink(missing_ok=True)
 
-    (place / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
 
-
-def _write_json(file: Path, value: Mapping[str, Any]) -> None:
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, sort_keys=False)
-    file.write_text(text + "\n", encoding="utf-8")
+def _json(value: Mapping[str, Any]) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

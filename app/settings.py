@@ -49,9 +49,13 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     """Read the settings. Raise `BadRequest` naming the variable and what it may be."""
     given = {s.name: environment.get(PREFIX + s.name, "") or s.default for s in SETTINGS}
     home = _folder("HOME", given["HOME"] or str(user_data_path("glasswork", appauthor=False)))
+    models = _folder("MODELS", given["MODELS"] or str(home / "models-local"))
+    if given["MODELS"] and not models.is_dir():
+        sentence = f"{PREFIX}MODELS is {given['MODELS']!r}; there is no such folder."
+        raise BadRequest("MODELS", sentence)
     return Settings(
         home=home,
-        models=_folder("MODELS", given["MODELS"] or str(home / "models-local")),
+        models=models,
         cache_bytes=int(_number("CACHE_GB", given) * 10**9),
         memory_bytes=int(_number("MEMORY_GB", given) * 10**9),
         threads=int(_number("THREADS", given)),

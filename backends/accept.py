@@ -76,6 +76,13 @@ def _sentence(method: Method[Any], title: str, field: str, detail: ErrorDetails)
         word = "at least" if kind == "string_too_short" else "at most"
         length = len(detail["input"])
         return f"{title} has {length} characters; it must have {word} {bound}."
+    whole = dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number")
+    whole |= {"float_parsing": "a number", "bool_parsing": "true or false"}
+    if kind in whole:
+        return f"{title} is {value}; it must be {whole[kind]}."
+    if kind == "value_error" and not detail["loc"]:
+        sentence = str(context["error"])
+        return f"{sentence[0].upper()}{sentence[1:]}."
     if kind == "value_error":
         return f"{title}: {context['error']}."
     return f"{title} is {value}: {detail['msg'][0].lower()}{detail['msg'][1:]}."

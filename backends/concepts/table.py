@@ -20,6 +20,7 @@ MOST_PROMPTS = 1_000
 MOST_CHARACTERS = 4_000
 MOST_LABEL_COLUMNS = 20
 SMALLEST_CLASS = 3
+LARGEST_VALUE = 1e9
 
 
 @dataclass(frozen=True)
@@ -139,11 +140,15 @@ def _values(cells: Sequence[str], name: str) -> list[float]:
             value = float(cell)
         except ValueError:
             value = math.nan
-        if not math.isfinite(value):
+        if not abs(value) <= LARGEST_VALUE:
             raise BadRequest(
-                name, f"The value of row {number} is {cell[:40]!r}; it must be a finite number."
+                name,
+                f"The value of row {number} is {cell[:40]!r}; it must be a number "
+                f"from -{LARGEST_VALUE:g} to {LARGEST_VALUE:g}.",
             )
         values.append(value)
+    if len(set(values)) == 1:
+        raise BadRequest(name, f"The value is {values[0]:g} in every row; it must vary.")
     return values
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backends.errors import BadRequest, OutOfMemory
+from backends.errors import BadRequest, ModelMissing, OutOfMemory
 from backends.jobs.apart import run_apart
 from backends.models.catalog import Catalog, ModelRef
 from backends.models.convert import converted_folder, expected_numbers
@@ -97,9 +97,11 @@ class Registry:
         from transformers import AutoTokenizer
 
         if ref.revision not in self._tokenizers:
-            self._tokenizers[ref.revision] = AutoTokenizer.from_pretrained(
-                self.folder(ref, check), local_files_only=True, trust_remote_code=False
-            )
+            folder = self.folder(ref, check)
+            with _readable(ref):
+                self._tokenizers[ref.revision] = AutoTokenizer.from_pretrained(
+                    folder, local_files_only=True, trust_remote_code=False
+                )
         return self._tokenizers[ref.revision]
 
     def folder(self, ref: ModelRef, check: Check = lambda: None) -> Path:
@@ -162,14 +164,17 @@ class Registry:
         if self._threads:
             torch.set_num_threads(self._threads)
         folder, tokenizer, device = self.folder(ref, check), self.tokenizer(ref, check), self.device
-        model = AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=getattr(torch, ref.dtype),
-            attn_implementation="eager",
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-        )
+        with _readable(ref):
+            model, report = AutoModelForCausalLM.from_pretrained(
+                folder,
+                dtype=getattr(torch, ref.dtype),
+                attn_implementation="eager",
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+        _check_complete(ref, report)
         if device == "cpu":
             model = model.float()
         model = model.to(device).eval().requires_grad_(False)
@@ -184,6 +189,31 @@ def _bridge(folder: Path, model: Any, tokenizer: Any, device: str) -> Any:
         str(folder), hf_model=model, tokenizer=tokenizer, dtype=model.dtype, device=device
     )
     return bridge.eval()
+
+
+@contextmanager
+def _readable(ref: ModelRef) -> Iterator[None]:
+    """Say in one sentence why a folder's model or tokenizer cannot be read."""
+    try:
+        yield
+    except Exception as error:
+        if _is_memory(error):
+            raise
+        log.exception("%s cannot be read", ref.id)
+        reason = (str(error).strip().split("\n") or [""])[0][:120]
+        raise ModelMissing(
+            f"Model {ref.id!r} cannot be read: {type(error).__name__}: {reason}"
+        ) from error
+
+
+def _check_complete(ref: ModelRef, report: dict[str, Any]) -> None:
+    """Refuse a model whose weights are not all in its files: the rest would be random numbers."""
+    for name, words in (("missing_keys", "lack"), ("mismatched_keys", "have another shape for")):
+        if found := sorted(str(key) for key in report.get(name) or ()):
+            raise ModelMissing(
+                f"Model {ref.id!r} cannot be read: its weights {words} {len(found)} of the tensors "
+                f"that its config.json asks for, {found[0]!r} for one."
+            )
 
 
 def _is_memory(error: Exception) -> bool:

@@ -64,13 +64,13 @@ def test_a_good_request_is_parsed_from_text(known: Known) -> None:
         ("template", "C", "Field 'template' is 'C'; it must be 'A' or 'B'."),
         ("token", "first", "Field 'token' is 'first'; it must be 'last_prompt', .*"),
         ("normalization", "l2", "Field 'normalization' is 'l2'; it must be 'none', 'unit', .*"),
-        ("chat", "perhaps", "Field 'chat' is 'perhaps': .* boolean.*"),
-        ("seed", "x", "Field 'seed' is 'x': .* integer.*"),
-        ("seed", "nan", "Field 'seed' is 'nan': .* integer.*"),
+        ("chat", "perhaps", "Field 'chat' is 'perhaps'; it must be true or false."),
+        ("seed", "x", "Field 'seed' is 'x'; it must be a whole number."),
+        ("seed", "nan", "Field 'seed' is 'nan'; it must be a whole number."),
         ("seed", float("nan"), "Field 'seed' is nan: .*"),
-        ("seed", "1.5", "Field 'seed' is '1.5': .* integer.*"),
-        ("seed", "", "Field 'seed' is '': .* integer.*"),
-        ("seed", None, "Field 'seed' is None: .* integer.*"),
+        ("seed", "1.5", "Field 'seed' is '1.5'; it must be a whole number."),
+        ("seed", "", "Field 'seed' is ''; it must be a whole number."),
+        ("seed", None, "Field 'seed' is None; it must be a whole number."),
         ("seed", "-1", "Field 'seed' is '-1'; it must be at least 0."),
         ("seed", 2**31, "Field 'seed' is 2147483648; it must be at most 2147483647."),
         ("seed", "9" * 5000, "Field 'seed' is '9{76}….*"),
@@ -108,12 +108,12 @@ def test_a_mistake_is_told_with_the_value_and_what_is_allowed(
 
 def test_a_domain_and_a_table_are_one_too_many(known: Known, tmp_path: Path) -> None:
     error = refused(known, table=upload(known, tmp_path))
-    assert "a domain and a table were given; give one of them" in str(error)
+    assert str(error) == "A domain and a table were given; give one of them."
 
 
 def test_a_table_has_no_template(known: Known, tmp_path: Path) -> None:
     error = refused(known, domain=None, table=upload(known, tmp_path), template="B")
-    assert "a template applies to built-in domains only" in str(error)
+    assert str(error) == "A template applies to built-in domains only, not to a table."
 
 
 def test_a_table_that_is_not_here(known: Known) -> None:

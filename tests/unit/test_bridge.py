@@ -1,5 +1,7 @@
 """The verbs that run a model give the numbers of plain transformers, whatever is cached already."""
 
+import json
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from backends.errors import BadRequest, Cancelled
+from backends.errors import BadRequest, Cancelled, ModelMissing
 from backends.models.bridge import ROWS, TOKENS_PER_PASS, Edit, Models, filled
 from backends.models.catalog import DEFAULT_MODEL, Catalog, ModelRef
 from backends.models.convert import convert, expected_numbers
@@ -513,3 +515,38 @@ def test_a_file_that_is_not_what_the_catalog_says_is_not_converted(
     with pytest.raises(ValueError, match="The file says layers = 2; the catalog says 31"):
         convert("model.gguf", str(tmp_path / "other"), numbers | {"layers": 31})
     assert not (tmp_path / "other").exists()
+
+
+def _broken(folder: Path, **fields: Any) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | fields), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"num_hidden_layers": 3}, "its weights lack 9 of the tensors .* 'model.layers.2."),
+        ({"vocab_size": 999}, "cannot be read: "),
+        ({"model_type": "no_such_type"}, "cannot be read: "),
+    ],
+)
+def test_a_model_whose_weights_do_not_fit_is_refused(
+    tmp_path: Path, model_folders: Path, fields: dict[str, Any], sentence: str
+) -> None:
+    shutil.copytree(model_folders / "tiny", tmp_path / "models" / "tiny")
+    _broken(tmp_path / "models" / "tiny", **fields)
+    catalog = Catalog(tmp_path, tmp_path / "models")
+    registry = Registry(catalog, device="cpu")
+    with (
+        pytest.raises(ModelMissing, match=sentence),
+        registry.use(catalog.ref("tiny", "float32")),
+    ):
+        pass
+
+
+def test_a_model_without_a_tokenizer_is_refused(tmp_path: Path, model_folders: Path) -> None:
+    shutil.copytree(model_folders / "tiny", tmp_path / "models" / "tiny")
+    (tmp_path / "models" / "tiny" / "tokenizer.json").write_text("{", encoding="utf-8")
+    catalog = Catalog(tmp_path, tmp_path / "models")
+    with pytest.raises(ModelMissing, match="Model 'tiny' cannot be read: "):
+        Registry(catalog, device="cpu").tokenizer(catalog.ref("tiny", "float32"))

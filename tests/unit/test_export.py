@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import pytest
 from jaxtyping import Float, Int
 
+from app import export
 from app.export import request_json, result_json, write_figures, write_result
 from backends.contract import Method, Request
 from backends.jobs.base import Stored
@@ -143,3 +144,33 @@ def test_a_result_that_is_no_json_is_an_error(tmp_path: Path) -> None:
     odd = replace(STORED, provenance={"seconds": float("nan")})
     with pytest.raises(ValueError, match="JSON compliant"):
         write_result(tmp_path, METHOD, OwnRequest(), KEY, odd)
+
+
+def test_files_are_written_together_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {"a": b"old a", "b": b"old b"}
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    written = Path.write_bytes
+
+    def full(self: Path, content: bytes) -> int:
+        if ".b." in self.name:
+            raise OSError(28, "No space left on device", str(self))
+        return written(self, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        export._write_together(tmp_path, {"a": b"new a", "b": b"new b"})
+    monkeypatch.undo()
+    assert files(tmp_path) == before
+    export._write_together(tmp_path, {"a": b"new a", "b": b"new b"})
+    assert files(tmp_path) == {"a": b"new a", "b": b"new b"}
+
+
+def test_lines_stand_under_a_figure_escaped(tmp_path: Path) -> None:
+    drawn = {"one": lambda result, look: figure("One")}
+    write_figures(tmp_path, drawn, None, ["model @ 1 <b>", "python launch.py run x"])
+    page = (tmp_path / "figures" / "one.html").read_text("utf-8")
+    assert "<p>model @ 1 &lt;b&gt;</p>" in page
+    assert "<p>python launch.py run x</p>" in page

@@ -22,7 +22,9 @@ def test_an_empty_variable_is_the_default() -> None:
     assert read_settings({PREFIX + s.name: "" for s in SETTINGS}) == read_settings({})
 
 
-def test_every_setting_is_read(tmp_path: Path) -> None:
+def test_every_setting_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "models").mkdir()
     given = {
         "GLASSWORK_HOME": str(tmp_path),
         "GLASSWORK_MODELS": "~/models",
@@ -33,7 +35,7 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
     }
     assert {s.name for s in SETTINGS} == {name.removeprefix(PREFIX) for name in given}
     assert read_settings(given) == Settings(
-        tmp_path, Path.home() / "models", 5 * 10**8, 2 * 10**9, 2, "cuda:1"
+        tmp_path, tmp_path / "models", 5 * 10**8, 2 * 10**9, 2, "cuda:1"
     )
 
 
