@@ -495,7 +495,7 @@ def start(home: Path, *words: str) -> "subprocess.Popen[str]":
     """Start a command of the command line."""
     environment = dict(os.environ) | {
         "GLASSWORK_HOME": str(home),
-        "GLASSWORK_MODELS": str(home / "none"),
+        "GLASSWORK_MODELS": "",
         "OMP_NUM_THREADS": "1",
     }
     return subprocess.Popen(
