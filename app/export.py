@@ -70,13 +70,12 @@ def result_json(method: Method[Any], key: str, stored: Stored) -> dict[str, Any]
 
 def provenance_line(method: Method[Any], provenance: Mapping[str, Any]) -> str:
     """Return what stands under every figure: model @ revision · dtype · device · N · seed."""
-    known = dict(provenance)
-    revision = str(known.pop("revision", ""))[:12]
-    parts = [f"{known.pop('model')} @ {revision}"] if "model" in known else []
-    parts += [str(known[name]) for name in ("dtype", "device") if name in known]
-    parts += [
-        f"{name} {known[short]}" for name, short in (("N", "n"), ("seed", "seed")) if short in known
-    ]
+    parts = []
+    if "model" in provenance:
+        parts.append(f"{provenance['model']} @ {provenance['revision'][:12]}")
+    parts += [str(provenance[name]) for name in ("dtype", "device") if name in provenance]
+    named = (("N", "n"), ("seed", "seed"))
+    parts += [f"{shown} {provenance[name]}" for shown, name in named if name in provenance]
     return " · ".join([*parts, f"{method.key} version {method.version}"])
 
 
