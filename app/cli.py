@@ -70,13 +70,36 @@ def run_cli(arguments: Sequence[str], build: Callable[[], Engine]) -> int:
 
 def group(build: Callable[[], Engine]) -> click.Group:
     """Return the commands. `build` makes the engine when the first command needs it."""
-    main = click.Group("launch.py", help=_help(), context_settings=_NAMES)
+    main = click.Group(
+        "launch.py",
+        help=_help(),
+        context_settings=_NAMES,
+        invoke_without_command=True,
+        callback=lambda: _serve(build),
+    )
     main.add_command(_methods(build))
     main.add_command(_Run(build))
     main.add_command(_models(build))
     main.add_command(_doctor(build))
     main.add_command(_cache(build))
     return main
+
+
+def _serve(build: Callable[[], Engine]) -> None:
+    """Serve the page, where no command is given, until Ctrl-C."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    engine = build()
+    click.echo("Starting.", err=True)
+    with libraries_silenced(log_file(engine.settings.home)):
+        from app.serve import launch
+
+        page, address = launch(engine)
+        click.echo(f"Glasswork is at {address}  (Ctrl-C ends it)")
+        try:
+            page.block_thread()
+        finally:
+            page.close(verbose=False)
 
 
 class _Run(click.Group):

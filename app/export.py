@@ -83,15 +83,31 @@ def write_result(
     folder: Path, method: Method[Any], request: Request, key: str, stored: Stored
 ) -> None:
     """Write `request.json`, `result.json` and `result.npz`, all of them or none."""
+    _write_together(folder, result_files(method, request, key, stored))
+
+
+def result_files(
+    method: Method[Any], request: Request, key: str, stored: Stored
+) -> dict[str, bytes]:
+    """Return `request.json`, `result.json` and `result.npz` by name."""
+    return {
+        "request.json": json_bytes(request_json(method, request)),
+        "result.json": json_bytes(result_json(method, key, stored)),
+        "result.npz": npz_bytes(stored),
+    }
+
+
+def npz_bytes(stored: Stored) -> bytes:
+    """Return a result's arrays as a file of `numpy.load`."""
     arrays, _ = pack(stored.result)
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays)
-    files = {
-        "request.json": _json(request_json(method, request)),
-        "result.json": _json(result_json(method, key, stored)),
-        "result.npz": packed.getvalue(),
-    }
-    _write_together(folder, files)
+    return packed.getvalue()
+
+
+def json_bytes(value: Mapping[str, Any]) -> bytes:
+    """Return JSON for people: indented, in UTF-8. Raise `ValueError` for a NaN."""
+    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def write_figures(
@@ -106,7 +122,7 @@ def write_figures(
 
     drawn = {name: draw(result, {}) for name, draw in figures.items()}
     files = {
-        f"{name}.html": _page(name, figure, lines).encode()
+        f"{name}.html": page(name, figure, lines, "directory").encode()
         for name, figure in drawn.items()
         if figure is not None
     }
@@ -121,11 +137,14 @@ def remove_figures(folder: Path, names: Iterable[str]) -> None:
         (folder / "figures" / f"{name}.html").unlink(missing_ok=True)
 
 
-def _page(name: str, figure: Any, lines: Sequence[str]) -> str:
-    """Return a page with a figure under its title, which is escaped already."""
+def page(name: str, figure: Any, lines: Sequence[str], plotlyjs: str | bool) -> str:
+    """Return a page with a figure under its title, which is escaped already.
+
+    `plotlyjs` is `"directory"` for a page beside plotly.min.js, True for one that holds it.
+    """
     body = figure.to_html(
         full_html=False,
-        include_plotlyjs="directory",
+        include_plotlyjs=plotlyjs,
         div_id=name,
         config=PLOTLY_CONFIG,
         auto_play=False,
@@ -147,7 +166,3 @@ def _write_together(folder: Path, files: Mapping[str, bytes]) -> None:
     finally:
         for part in aside.values():
             part.unlink(missing_ok=True)
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -6,6 +6,7 @@ machine that stored the request can resolve. `look.<name>` is what changes the p
 """
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -14,6 +15,7 @@ from backends.errors import BadRequest
 from cache import Store
 
 LONGEST = 1_500
+LOOK = "look."
 
 
 def changed_fields(method: Method[Any], request: Request) -> dict[str, str]:
@@ -23,10 +25,15 @@ def changed_fields(method: Method[Any], request: Request) -> dict[str, str]:
     return {name: _text(value) for name, value in fields.items() if value != defaults[name]}
 
 
-def link(method: Method[Any], request: Request, key: str) -> str:
-    """Return the query string of a request."""
-    query = "?" + urlencode({"method": method.key} | changed_fields(method, request))
-    return query if len(query) <= LONGEST else f"?method={method.key}&r={key}"
+def link(
+    method: Method[Any], request: Request, key: str, look: Mapping[str, Any] | None = None
+) -> str:
+    """Return the query string of a request, with the look that differs from the default."""
+    changed = {LOOK + name: _text(value) for name, value in (look or {}).items()}
+    query = "?" + urlencode({"method": method.key} | changed_fields(method, request) | changed)
+    if len(query) <= LONGEST:
+        return query
+    return "?" + urlencode({"method": method.key, "r": key} | changed)
 
 
 def command(method: Method[Any], request: Request) -> str:
@@ -46,16 +53,32 @@ def read_link(text: str, method: Method[Any], store: Store) -> dict[str, Any]:
         raise BadRequest(
             "link", f"The link {text[:80]!r} has no fields; it must have ?method={method.key}."
         )
-    named = pairs.pop("method", method.key)
+    return request_fields(pairs, method, store)
+
+
+def request_fields(pairs: Mapping[str, str], method: Method[Any], store: Store) -> dict[str, Any]:
+    """Return the raw fields that a query holds, or those of the fingerprint that it names.
+
+    Names that begin with two underscores are Gradio's own (`__theme`). Raise `BadRequest` for a
+    link to another method or a fingerprint that this machine does not know.
+    """
+    named = pairs.get("method", method.key)
     if named != method.key:
-        raise BadRequest("link", f"The link is for method {named!r}, not {method.key!r}.")
-    key = pairs.pop("r", None)
+        raise BadRequest("link", f"The link is for method {named[:40]!r}, not {method.key!r}.")
+    key = pairs.get("r")
     if key is None:
-        return {name: value for name, value in pairs.items() if not name.startswith("look.")}
+        left_out = (LOOK, "__")
+        own = {k: v for k, v in pairs.items() if not k.startswith(left_out)}
+        return {k: v for k, v in own.items() if k != "method"}
     found = store.find_request(key)
     if found is None or found[0] != method.key:
         raise BadRequest("link", f"The request {key[:12]!r} is not known on this machine.")
     return found[1]
+
+
+def look_of(pairs: Mapping[str, str]) -> dict[str, str]:
+    """Return the look that a query asks for; its values are text and may be wrong."""
+    return {k.removeprefix(LOOK): v for k, v in pairs.items() if k.startswith(LOOK)}
 
 
 def _text(value: object) -> str:

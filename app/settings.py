@@ -3,6 +3,7 @@
 Lower layers never see this object: `launch.py` hands values down as constructor arguments.
 """
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,12 +31,24 @@ SETTINGS = (
     Setting("MEMORY_GB", "8", "Memory for loaded models in gigabytes; idle ones go"),
     Setting("THREADS", "0", "Threads of torch; 0: torch decides"),
     Setting("DEVICE", "auto", "Device that computes: auto, cpu or cuda:0"),
+    Setting("HOST", "127.0.0.1", "Address the page listens on; 0.0.0.0: every address"),
+    Setting("PORT", "7860", "Port the page listens on; 0: any free one"),
+    Setting(
+        "KEEP_TEXTS",
+        "auto",
+        "Keep own texts, uploads and their results on disk: auto, yes or no; "
+        "auto: yes if HOST is a loopback address",
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings in force."""
+    """The settings in force. `host` is written as in a URL: an IPv6 address has brackets.
+
+    `keep_texts` says whether prompts, uploads and results of requests with texts of the user's own
+    stay on disk.
+    """
 
     home: Path
     models: Path
@@ -43,6 +56,9 @@ class Settings:
     memory_bytes: int
     threads: int
     device: str
+    host: str = "127.0.0.1"
+    port: int = 7860
+    keep_texts: bool = True
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -53,6 +69,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     if given["MODELS"] and not models.is_dir():
         sentence = f"{PREFIX}MODELS is {given['MODELS']!r}; there is no such folder."
         raise BadRequest("MODELS", sentence)
+    host, is_loopback = _host(given["HOST"])
     return Settings(
         home=home,
         models=models,
@@ -60,6 +77,9 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         memory_bytes=int(_number("MEMORY_GB", given) * 10**9),
         threads=int(_number("THREADS", given)),
         device=_device(given["DEVICE"]),
+        host=host,
+        port=_port(given["PORT"]),
+        keep_texts=_keep_texts(given["KEEP_TEXTS"], is_loopback),
     )
 
 
@@ -87,3 +107,29 @@ def _device(value: str) -> str:
     if value in ("auto", "cpu") or (number != value and number.isdigit()):
         return value
     raise BadRequest("DEVICE", f"{PREFIX}DEVICE is {value!r}; it must be auto, cpu or cuda:0.")
+
+
+def _host(value: str) -> tuple[str, bool]:
+    """Return the address as in a URL, and whether only this machine can reach it."""
+    if value == "localhost":
+        return value, True
+    try:
+        address = ipaddress.ip_address(value.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        sentence = f"{PREFIX}HOST is {value!r}; it must be an IP address or localhost."
+        raise BadRequest("HOST", sentence) from None
+    return (f"[{address}]" if address.version == 6 else str(address)), address.is_loopback
+
+
+def _port(value: str) -> int:
+    if value.isascii() and value.isdigit() and len(value) <= 5 and int(value) <= 65535:
+        return int(value)
+    sentence = f"{PREFIX}PORT is {value!r}; it must be a whole number from 0 to 65535."
+    raise BadRequest("PORT", sentence)
+
+
+def _keep_texts(value: str, is_loopback: bool) -> bool:
+    if value not in ("auto", "yes", "no"):
+        sentence = f"{PREFIX}KEEP_TEXTS is {value!r}; it must be auto, yes or no."
+        raise BadRequest("KEEP_TEXTS", sentence)
+    return is_loopback if value == "auto" else value == "yes"

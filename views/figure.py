@@ -242,6 +242,16 @@ def note(figure: go.Figure, text: str, above: int = 6) -> None:
     )
 
 
+def sentence_figure(sentence: str) -> go.Figure:
+    """Return axes without data that say in one sentence what will appear."""
+    figure = go.Figure()
+    figure.add_annotation(
+        text=escape(sentence), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False
+    )
+    bare = {"showticklabels": False, "range": [0, 1], "ticks": ""}
+    return finish(figure, "", xaxis=bare, yaxis=bare, dragmode=False)
+
+
 def finish(figure: go.Figure, title: str, **layout: Any) -> go.Figure:
     """Give a figure the template, margins and its title, which only exports draw.
 

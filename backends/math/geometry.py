@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 Normalization = Literal["none", "unit", "zscore", "drop_massive"]
 
@@ -21,6 +21,8 @@ METRIC_COMPONENTS = 30
 FEWEST_METRIC_COMPONENTS = 5
 # Spread relative to the size of the points, below which they are one point and rounding.
 CONSTANT = 1e-12
+# Decimals that two cosines must share to count as equal: the rounding of a product in float64.
+COSINE_DECIMALS = 12
 
 
 def normalize(
@@ -127,6 +129,38 @@ def mean_cosine(points: Float[np.ndarray, "sample d_model"]) -> float:
     unit = normalize(points.astype(np.float64), "unit")[0]
     total = (unit.sum(axis=0) ** 2).sum() - (unit**2).sum()
     return float(total / (len(points) * (len(points) - 1)))
+
+
+def nearest_by_cosine(
+    points: Float[np.ndarray, "sample d_model"], n: int
+) -> tuple[Int[np.ndarray, "sample neighbor"], Float[np.ndarray, "sample neighbor"]]:
+    """Find the min(n, samples - 1) nearest other points of each point, nearest first.
+
+    Returns their indices and their cosines, cos(i, j) = x_i · x_j / (||x_i|| ||x_j||), in float32.
+    Equal cosines stand in the order of the index. A zero point has no direction: the cosine with
+    it is NaN, and it comes last.
+    """
+    if n < 1:
+        raise ValueError(f"{n} neighbors are outside 1 and above.")
+    left = _cosines(points)
+    rows, kept = np.arange(len(points)), min(n, len(points) - 1)
+    nearest = np.zeros((len(points), kept), np.int64)
+    cosines = np.zeros((len(points), kept), np.float32)
+    for place in range(kept):
+        nearest[:, place] = left.argmax(axis=1)
+        cosines[:, place] = left[rows, nearest[:, place]]
+        left[rows, nearest[:, place]] = -np.inf
+    return nearest, np.where(cosines < -1, np.float32(np.nan), cosines)
+
+
+def _cosines(points: Float[np.ndarray, "sample d_model"]) -> Float[np.ndarray, "sample sample"]:
+    """Return all cosines; -2 stands for undefined, -inf for a point with itself."""
+    unit = normalize(points.astype(np.float64), "unit")[0]
+    found = np.clip((unit @ unit.T).round(COSINE_DECIMALS), -1.0, 1.0)
+    is_zero = ~unit.any(axis=1)
+    found[is_zero], found[:, is_zero] = -2.0, -2.0
+    np.fill_diagonal(found, -np.inf)
+    return np.asarray(found)
 
 
 def participation_ratio(points: Float[np.ndarray, "sample d_model"]) -> float:

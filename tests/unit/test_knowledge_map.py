@@ -19,7 +19,7 @@ from backends.errors import BadRequest
 from backends.jobs.apart import Apart
 from backends.jobs.base import Stored
 from backends.lab import Lab
-from backends.math.geometry import Normalization
+from backends.math.geometry import Normalization, normalize
 from backends.methods.knowledge_map import METHOD, KnowledgeMapResult
 from backends.methods.knowledge_map.request import Token
 from backends.watch import Progress, Watch
@@ -92,6 +92,7 @@ def sizes(result: KnowledgeMapResult) -> dict[str, int]:
         "sample": n,
         "column": len(result.label_columns),
         "component": min(30, n - 1),
+        "neighbor": min(10, n - 1),
         "2": 2,
         "variant": len(result.variants),
         "step": n - 1,
@@ -136,7 +137,7 @@ def test_numbers_that_are_defined_are_finite_and_in_range(run: Run, domain: Doma
             assert np.isfinite(array).all(), name
     between = {
         (-1, 1): ("silhouette", "silhouette_null", "silhouette_cosine", "token_overlap", "spearman",
-                  "mean_cosine", "silhouette_null_max"),
+                  "mean_cosine", "silhouette_null_max", "neighbor_cosine"),
         (0, 1): ("probe_accuracy", "probe_low", "probe_high", "probe_null", "top3_share",
                  "token_count_correlation", "r2_pc1", "anisotropy", "loop_ratio"),
         (0, 1.001): ("closure",),
@@ -216,6 +217,24 @@ def test_raw_measures_are_those_of_the_activations(run: Run, shared: Engine) -> 
         assert np.allclose(
             flat @ flat.T, (left * scale)[:, :2] @ (left * scale)[:, :2].T, atol=1e-4
         )
+
+
+@pytest.mark.parametrize("how", ["none", "zscore"])
+def test_neighbors_are_the_nearest_by_cosine_of_the_normalized_activations(
+    run: Run, shared: Engine, how: str
+) -> None:
+    result = run(domain="symptom", normalization=how).result
+    points = captured(shared, result.prompts, lambda one: [len(one.ids) - 1])
+    for layer, raw in enumerate(points):
+        x = normalize(raw, how)[0].astype(np.float64)
+        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+        cosines = unit @ unit.T
+        np.fill_diagonal(cosines, -np.inf)
+        best = -np.sort(-cosines, axis=1)[:, :10]
+        assert np.allclose(result.neighbor_cosine[layer], best, atol=1e-5)
+        found = np.take_along_axis(cosines, result.neighbors[layer], axis=1)
+        assert np.allclose(found, best, atol=1e-5)
+        assert all(len(set(row)) == 10 for row in result.neighbors[layer].tolist())
 
 
 def test_with_pca_the_map_is_the_pca(run: Run) -> None:
@@ -422,6 +441,7 @@ def test_the_smallest_table(run: Run) -> None:
     result = run(table=labeled(6)).result
     check_shapes(result)
     assert result.metric_space.shape == (2, 6, 5)
+    assert result.neighbors.shape == result.neighbor_cosine.shape == (2, 6, 5)
     assert np.isfinite(result.silhouette).all()
 
 
@@ -546,6 +566,7 @@ def test_a_preliminary_map_is_shown_once_before_the_scores(shared: Engine, tmp_p
     check_shapes(first)
     assert first.projection == "pca"
     assert np.array_equal(first.map_pca, result.map_pca)
+    assert np.array_equal(first.neighbors, result.neighbors)
     assert np.isnan(first.silhouette).all()
     assert np.isnan(first.r2_cv).all()
     assert first.step_size is None

@@ -8,6 +8,7 @@ from backends.math.geometry import (
     mean_cosine,
     median_norm,
     n_metric_components,
+    nearest_by_cosine,
     normalize,
     participation_ratio,
     principal_components,
@@ -145,6 +146,46 @@ def test_mean_cosine_equals_the_loop_over_pairs():
     assert np.isnan(mean_cosine(points[:1]))
 
 
+def test_the_nearest_by_cosine_on_a_hand_made_cloud():
+    east, north, steep = [3.0, 0.0], [0.0, 2.0], [3.0, 4.0]
+    nearest, cosines = nearest_by_cosine(np.array([east, north, steep, [-1.0, 0.0]]), 2)
+    assert nearest.tolist() == [[2, 1], [2, 0], [1, 0], [1, 2]]
+    expected = [[0.6, 0], [0.8, 0], [0.8, 0.6], [0, -0.6]]
+    assert cosines == pytest.approx(np.array(expected), abs=1e-7)
+    assert cosines.dtype == np.float32
+
+
+def test_equal_cosines_stand_in_the_order_of_the_index():
+    points = cloud(40, 7)[[0, 1, 0, 2, 0, 0]] * np.array([[1], [1], [3], [1], [7], [0.1]])
+    nearest, cosines = nearest_by_cosine(points, 9)
+    assert nearest[:, :3].tolist()[0] == [2, 4, 5]
+    assert nearest[4, :3].tolist() == [0, 2, 5]
+    assert [i for i in nearest[1] if i != 3] == [0, 2, 4, 5]
+    assert nearest.shape == (6, 5)
+    assert cosines.max() == 1
+
+
+def test_a_point_without_direction_has_no_cosine_and_comes_last():
+    points = cloud(6, 3)
+    points[2] = 0
+    nearest, cosines = nearest_by_cosine(points, 5)
+    assert nearest[2].tolist() == [0, 1, 3, 4, 5]
+    assert np.isnan(cosines[2]).all()
+    assert nearest[[0, 1, 3, 4, 5], -1].tolist() == [2] * 5
+    assert np.isnan(cosines[:, -1]).all()
+    assert np.isfinite(np.delete(cosines, 2, axis=0)[:, :-1]).all()
+
+
+def test_the_nearest_by_cosine_equal_those_of_the_slow_way():
+    points = cloud(30, 5).astype(np.float64)
+    nearest, cosines = nearest_by_cosine(points, 10)
+    for i, point in enumerate(points):
+        each = points @ point / np.linalg.norm(points, axis=1) / np.linalg.norm(point)
+        order = [j for j in np.argsort(-each) if j != i][:10]
+        assert nearest[i].tolist() == order
+        assert cosines[i] == pytest.approx(each[order], abs=1e-6)
+
+
 @pytest.mark.parametrize(("samples", "width"), [(20, 6), (6, 20)])
 def test_participation_ratio_equals_that_of_the_eigenvalues(samples, width):
     points = cloud(samples, width)
@@ -181,6 +222,8 @@ def test_bad_requests_are_refused():
         normalize(cloud(), "minmax")
     with pytest.raises(ValueError, match="0 components"):
         principal_components(cloud(), 0)
+    with pytest.raises(ValueError, match="0 neighbors"):
+        nearest_by_cosine(cloud(), 0)
     with pytest.raises(ValueError, match="0 dimensions"):
         top_share(cloud(), 0)
     with pytest.raises(REFUSED):

@@ -4,8 +4,8 @@ Every prompt of a concept set is run through the model once; the residual stream
 (`blocks.{l}.hook_resid_post`) at one chosen place of each prompt gives X[l]. Per layer: a picture
 (UMAP or PCA in two dimensions), a metric space of up to 30 dimensions, separability of every label
 column (silhouette with permutation null and bootstrap interval, and a cross-validated linear
-probe beside a shuffled-label control), linearity for sets with a value, stage geometry for sets
-with stages, and collapse diagnostics.
+probe beside a shuffled-label control), the nearest other prompts of each prompt, linearity for sets with
+a value, stage geometry for sets with stages, and collapse diagnostics.
 
 Position 0 never counts: it carries the massive activations, so a prompt whose chosen token would
 stand there is refused. Other positions with large residuals do count; `drop_massive` is there to
@@ -27,7 +27,7 @@ from jaxtyping import Float, Int
 from backends.concepts.table import ConceptSet
 from backends.contract import Method
 from backends.lab import Lab
-from backends.math.geometry import normalize, token_overlap_distance
+from backends.math.geometry import nearest_by_cosine, normalize, token_overlap_distance
 from backends.math.layer_scores import collapse, stage_arrays
 from backends.math.silhouette import silhouette_samples
 from backends.methods.knowledge_map.layers import (
@@ -46,6 +46,7 @@ from backends.models.catalog import ModelRef
 
 __all__ = ["METHOD", "KnowledgeMapRequest", "KnowledgeMapResult"]
 
+NEIGHBORS = 10
 RAW_COLUMNS = ("silhouette_cosine", "probe_accuracy", "probe_low", "probe_high", "probe_null")
 SPACE_COLUMNS = (
     "silhouette",
@@ -101,12 +102,15 @@ def _preliminary(
     measures |= stage_arrays(raw, concepts.groups, concepts.values)
     on_line = None if frame.values is None else np.full(len(frame.layers), np.nan, np.float32)
     diseases = list(dict.fromkeys(concepts.groups or []))
+    near = [nearest_by_cosine(points, NEIGHBORS) for points in frame.points]
     return KnowledgeMapResult(
         map=pictures,
         map_pca=pictures,
         metric_space=np.stack(pca),
         labels=frame.labels,
         norm=np.stack([np.linalg.norm(x, axis=1) for x in raw]).astype(np.float32),
+        neighbors=np.stack([others for others, _ in near]),
+        neighbor_cosine=np.stack([cosines for _, cosines in near]),
         **measures,
         silhouette_null_max=np.full(len(concepts.labels), np.nan, np.float32),
         token_overlap=_overlap_scores(text, frame.labels),
@@ -214,7 +218,7 @@ def _stage_names(concepts: ConceptSet, diseases: Sequence[str]) -> list[list[str
 
 METHOD = Method(
     "knowledge_map",
-    1,
+    2,
     KnowledgeMapRequest,
     KnowledgeMapResult,
     compute,

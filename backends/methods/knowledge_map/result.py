@@ -12,7 +12,8 @@ class KnowledgeMapResult:
 
     Axes: `sample` is a prompt of the set's first variant, `column` a label column (the one that
     the request names first), `disease` a group of stages, `step` the way from one value to the
-    next. `map` axes have no unit. Norms are in units of the residual stream.
+    next, `neighbor` one of the nearest other prompts, the nearest first. `map` axes have no unit.
+    Norms are in units of the residual stream.
     """
 
     map: Float[np.ndarray, "layer sample 2"]
@@ -20,6 +21,8 @@ class KnowledgeMapResult:
     metric_space: Float[np.ndarray, "layer sample component"]
     labels: Int[np.ndarray, "column sample"]
     norm: Float[np.ndarray, "layer sample"]
+    neighbors: Int[np.ndarray, "layer sample neighbor"]
+    neighbor_cosine: Float[np.ndarray, "layer sample neighbor"]
     silhouette: Float[np.ndarray, "column layer"]
     silhouette_low: Float[np.ndarray, "column layer"]
     silhouette_high: Float[np.ndarray, "column layer"]

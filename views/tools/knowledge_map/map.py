@@ -1,56 +1,71 @@
-"""F1, the map: a layer of points with a slider over all layers, or six layers side by side."""
+"""F1, the map on the page: the points of one layer, and where they move at each other layer.
 
+The layer is chosen beside the figure. So the figure has no slider; the browser moves the points by
+frames, which are plain dictionaries.
+"""
+
+from collections.abc import Mapping
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
-from views.figure import INK, finish, note, scatter, significant
-from views.tools.knowledge_map.look import n_prompts, shown_layer
-from views.tools.knowledge_map.points import Coloring, Group, coloring, norms, trace
+from views.figure import significant
+from views.tools.knowledge_map.look import n_prompts, nearest_layer, shown_layer, slider_layers
+from views.tools.knowledge_map.plain import Spec, assembled, grid, numbers, written
+from views.tools.knowledge_map.points import Coloring, coloring, norms, trace
+from views.tools.knowledge_map.rings import ring_trace, rings
 
 MULTIPLES = 6
 # Above this ratio of the widest to the narrowest layer one scale would draw a layer as a dot.
 RATIO = 2.0
 
+Box = list[list[float]]
 
-def map_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
-    """Draw the map of one layer with a slider over all, or six layers for the view `multiples`."""
+
+def layer_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
+    """Draw the map of one layer, or of six layers for the view `multiples`."""
     colors = coloring(result, look)
     if look.get("view") == "multiples":
-        return _multiples(result, colors)
-    layer, boxes = shown_layer(result, look), _boxes(result)
-    figure = go.Figure([trace(result, group, layer, colors) for group in colors.groups])
-    figure.frames = [_frame(result, colors, i, boxes) for i in range(len(result.layers))]
+        return _multiples(result, look, colors)
+    layer, boxes = shown_layer(result, look), layer_boxes(result)
     x, y = _axis_names(result)
-    figure.update_xaxes(title_text=x, range=boxes[layer][0])
-    figure.update_yaxes(title_text=y, range=boxes[layer][1], scaleanchor="x")
-    note(figure, n_prompts(result) + _scale_note(boxes))
-    finish(
-        figure,
+    return assembled(
+        _traces(result, look, colors, layer),
         f"Knowledge map, layer {result.layers[layer]}: {colors.name}",
-        legend=_legend(colors),
+        xaxis={"title": {"text": x}, "range": boxes[layer][0]},
+        yaxis={"title": {"text": y}, "range": boxes[layer][1], "scaleanchor": "x"},
+        annotations=[written(n_prompts(result) + scale_note(boxes))],
         margin={"l": 64, "r": 16, "t": 32, "b": 16},
-        **colors.layout,
+        **_shared(result, look, colors),
     )
-    if len(result.layers) > 1:
-        figure.update_layout(sliders=[_slider(result, layer)], updatemenus=[_player(result)])
-    return figure
 
 
-def _legend(colors: Coloring) -> dict[str, Any]:
-    return {
-        "title": {"text": colors.name},
-        "orientation": "v",
-        "x": 1.01,
-        "y": 1,
-        "yref": "paper",
-        "yanchor": "top",
-        "xanchor": "left",
-    }
+def _traces(
+    result: KnowledgeMapResult, look: Look, colors: Coloring, layer: int, **fields: Any
+) -> list[Spec]:
+    points = [trace(result, group, layer, colors, **fields) for group in colors.groups]
+    marks = enumerate(rings(result, look))
+    return points + [ring_trace(result, ring, i, layer, **fields) for i, ring in marks]
+
+
+def _shared(result: KnowledgeMapResult, look: Look, colors: Coloring) -> Spec:
+    """Return legend and colors. Zoom and lasso stay while the same points are drawn again."""
+    drawn = (crc32(result.map.tobytes()), look.get("column"), look.get("view"))
+    revision = " ".join(str(part or "") for part in drawn)
+    return {"legend": legend(colors), "uirevision": revision, **colors.layout}
+
+
+def legend(colors: Coloring) -> Spec:
+    """Return a legend right of the plot, or over it where the color bar stands there."""
+    if colors.layout:
+        right = {"x": 1, "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "bottom"}
+        return {"orientation": "h", **right}
+    beside = {"x": 1.01, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "top"}
+    return {"title": {"text": colors.name}, "orientation": "v", **beside}
 
 
 def _axis_names(result: KnowledgeMapResult) -> tuple[str, str]:
@@ -58,7 +73,7 @@ def _axis_names(result: KnowledgeMapResult) -> tuple[str, str]:
     return f"{kind}-1", f"{kind}-2"
 
 
-def _boxes(result: KnowledgeMapResult) -> list[list[list[float]]]:
+def layer_boxes(result: KnowledgeMapResult) -> list[Box]:
     """Return the x and y range of each layer: one for all, unless their sizes differ too much."""
     spans = [_span(result.map[i]) for i in range(len(result.layers))]
     sizes = [max(high - low for low, high in span) for span in spans]
@@ -79,123 +94,91 @@ def _padded(low: float, high: float) -> list[float]:
     return [float(v) for v in significant([low - room, high + room])]
 
 
-def _scale_note(boxes: list[list[list[float]]]) -> str:
+def scale_note(boxes: list[Box]) -> str:
+    """Return what the line over the plot says of the layers' scales."""
     return "" if all(box == boxes[0] for box in boxes) else ", each layer at its own scale"
 
 
-def _frame(result: KnowledgeMapResult, colors: Coloring, layer: int, boxes: Any) -> go.Frame:
-    """Return what changes with the layer: positions, norms, and the ranges where they differ."""
-    places = [_moved(result, group, layer) for group in colors.groups]
+def box_moves(boxes: list[Box], layer: int) -> Spec:
+    """Return the axes' ranges at a layer, empty where all layers share them."""
     x, y = boxes[layer]
-    moves = {} if not _scale_note(boxes) else {"xaxis": {"range": x}, "yaxis": {"range": y}}
-    return go.Frame(
-        name=str(result.layers[layer]),
-        data=places,
-        traces=list(range(len(places))),
-        layout=moves,
-    )
+    return {"xaxis": {"range": x}, "yaxis": {"range": y}} if scale_note(boxes) else {}
 
 
-def _moved(result: KnowledgeMapResult, group: Group, layer: int) -> Any:
-    x, y = significant(result.map[layer, group.samples]).T.copy()
-    return scatter(result.n, x=x, y=y, text=norms(result, layer, group.samples))
+def map_frames(result: KnowledgeMapResult, look: Look) -> Mapping[str, Mapping[str, Any]]:
+    """Return a frame for each value of the layer slider; none for six layers side by side."""
+    if look.get("view") == "multiples":
+        return {}
+    colors, marks, boxes = coloring(result, look), rings(result, look), layer_boxes(result)
+    groups = [group.samples for group in colors.groups]
+    places = numbers(result.map)
+
+    def frame(layer: int) -> Spec:
+        texts = norms(result, layer, np.arange(result.n))
+        moved = [_moved(places[layer], samples) for samples in groups]
+        named = [{**m, "text": [texts[i] for i in s]} for m, s in zip(moved, groups, strict=True)]
+        data = named + [_moved(places[layer], mark.samples(layer)) for mark in marks]
+        return {
+            "data": data,
+            "traces": list(range(len(data))),
+            "layout": box_moves(boxes, layer),
+        }
+
+    frames = [frame(layer) for layer in range(len(result.layers))]
+    return {str(layer): frames[nearest_layer(result, layer)] for layer in slider_layers(result)}
 
 
-def _motion(milliseconds: int) -> dict[str, Any]:
-    """Return animation options: a jump from layer to layer, for nothing lies between two."""
-    return {
-        "mode": "immediate",
-        "fromcurrent": True,
-        "frame": {"duration": milliseconds, "redraw": True},
-        "transition": {"duration": 0},
-    }
+def _moved(places: list[list[Any]], samples: np.ndarray) -> Spec:
+    points = [places[i] for i in samples.tolist()]
+    return {"x": [x for x, _ in points], "y": [y for _, y in points]}
 
 
-def _slider(result: KnowledgeMapResult, layer: int) -> dict[str, Any]:
-    steps = [
-        {"label": str(name), "method": "animate", "args": [[str(name)], _motion(0)]}
-        for name in result.layers
-    ]
-    return {
-        "active": layer,
-        "steps": steps,
-        "currentvalue": {"prefix": "layer ", "xanchor": "left"},
-        "x": 0,
-        "len": 1,
-        "pad": {"t": 56},
-        "ticklen": 4,
-        "bgcolor": "rgba(107,114,128,0.25)",
-        "borderwidth": 0,
-    }
-
-
-def _player(result: KnowledgeMapResult) -> dict[str, Any]:
-    play = {"label": "Play", "method": "animate", "args": [None, _motion(500)]}
-    pause = {"label": "Pause", "method": "animate", "args": [[None], _motion(0)]}
-    return {
-        "type": "buttons",
-        "direction": "left",
-        "showactive": False,
-        "buttons": [play, pause],
-        "x": 1,
-        "xanchor": "right",
-        "y": 0,
-        "yanchor": "top",
-        "pad": {"t": 44},
-        "bgcolor": "#eef1f4",
-        "bordercolor": "#d9dee3",
-        "font": {"color": INK, "size": 12},
-    }
-
-
-def _multiples(result: KnowledgeMapResult, colors: Coloring) -> go.Figure:
+def _multiples(result: KnowledgeMapResult, look: Look, colors: Coloring) -> go.Figure:
     count = min(MULTIPLES, len(result.layers))
     shown = np.unique(np.linspace(0, len(result.layers) - 1, count).round().astype(int)).tolist()
     columns = min(3, len(shown))
-    rows = -(-len(shown) // columns)
-    figure = make_subplots(
-        rows,
-        columns,
-        subplot_titles=[f"layer {result.layers[i]}" for i in shown],
-        horizontal_spacing=0.06,
-        vertical_spacing=0.12,
-    )
-    boxes = _boxes(result)
+    titles = [f"layer {result.layers[i]}" for i in shown]
+    layout = grid(-(-len(shown) // columns), columns, titles, horizontal=0.06, vertical=0.12)
+    boxes, traces = layer_boxes(result), []
     for place, layer in enumerate(shown):
-        _panel(figure, result, colors, layer, (place, columns, len(shown)), boxes[layer])
-    figure.update_annotations(font_size=13)
-    if not _scale_note(boxes):
-        figure.update_xaxes(showticklabels=False)
-        figure.update_xaxes(showticklabels=True, row=rows)
-        figure.update_yaxes(showticklabels=False)
-        figure.update_yaxes(showticklabels=True, col=1)
-    note(figure, n_prompts(result) + _scale_note(boxes), above=24)
-    return finish(
-        figure,
+        traces += _panel_traces(result, look, colors, layer, place)
+        _set_axes(layout, result, (place, columns, len(shown)), boxes, layer)
+    for heading in layout["annotations"]:
+        heading["font"] = {"size": 13}
+    layout["annotations"].append(written(n_prompts(result) + scale_note(boxes), above=24))
+    return assembled(
+        traces,
         f"Knowledge map, {len(shown)} layers: {colors.name}",
-        legend=_legend(colors),
         margin={"l": 64, "r": 16, "t": 56, "b": 24},
-        **colors.layout,
+        **layout,
+        **_shared(result, look, colors),
     )
 
 
-def _panel(
-    figure: go.Figure,
+def _panel_traces(
+    result: KnowledgeMapResult, look: Look, colors: Coloring, layer: int, place: int
+) -> list[Spec]:
+    """Return one layer of the small multiples; only the first one stands in the legend."""
+    number = str(place + 1) if place else ""
+    traces = _traces(result, look, colors, layer, xaxis=f"x{number}", yaxis=f"y{number}")
+    return traces if place == 0 else [{**each, "showlegend": False} for each in traces]
+
+
+def _set_axes(
+    layout: Spec,
     result: KnowledgeMapResult,
-    colors: Coloring,
-    layer: int,
     place: tuple[int, int, int],
-    box: list[list[float]],
+    boxes: list[Box],
+    layer: int,
 ) -> None:
-    """Draw one layer of the small multiples; `place`: number, columns, panels."""
-    number, columns, panels = place
-    at = {"row": number // columns + 1, "col": number % columns + 1}
-    for group in colors.groups:
-        first = group.named and number == 0
-        figure.add_trace(trace(result, group, layer, colors, showlegend=first), **at)
-    name = "x" if number == 0 else f"x{number + 1}"
-    x, y = _axis_names(result)
-    lowest = number + columns >= panels
-    figure.update_xaxes(range=box[0], title_text=x if lowest else None, tickangle=0, nticks=4, **at)
-    leftmost = at["col"] == 1
-    figure.update_yaxes(range=box[1], scaleanchor=name, title_text=y if leftmost else None, **at)
+    """Name and scale a panel's axes; `place`: number, columns, panels."""
+    panel, columns, panels = place
+    number = str(panel + 1) if panel else ""
+    (x, y), own = _axis_names(result), bool(scale_note(boxes))
+    is_lowest, is_leftmost = panel + columns >= panels, panel % columns == 0
+    across = {"range": boxes[layer][0], "tickangle": 0, "nticks": 4}
+    across |= {"title": {"text": x}} if is_lowest else {}
+    up = {"range": boxes[layer][1], "scaleanchor": f"x{number}"}
+    up |= {"title": {"text": y}} if is_leftmost else {}
+    layout[f"xaxis{number}"] |= {**across, "showticklabels": own or is_lowest}
+    layout[f"yaxis{number}"] |= {**up, "showticklabels": own or is_leftmost}

@@ -15,12 +15,12 @@ from views.figure import (
     LINE,
     SEQUENTIAL,
     escape,
-    scatter,
     series_color,
     series_symbol,
     significant,
 )
 from views.tools.knowledge_map.look import NAME, chosen_column, number, value_name
+from views.tools.knowledge_map.plain import Spec, scatter_type
 
 # Longest line of a hover, in characters: it fits a figure of 500 px.
 HOVER = 60
@@ -55,15 +55,36 @@ class Coloring:
 
 def coloring(result: KnowledgeMapResult, look: Look) -> Coloring:
     """Choose the coloring: the look's column, else diseases, else values, else the first column."""
+    if is_by_value(result, look):
+        return by_value(value_name(result), np.asarray(result.values))
+    return by_class(*classes_of(result, look))
+
+
+def is_by_value(result: KnowledgeMapResult, look: Look) -> bool:
+    """Say whether values color the map."""
+    has_values = result.values is not None and not result.diseases
+    return has_values and chosen_column(result, look) is None
+
+
+def classes_of(
+    result: KnowledgeMapResult, look: Look
+) -> tuple[str, Int[np.ndarray, "sample"], list[str]]:
+    """Return the classes that color the map: their column's name, class numbers, names."""
     column = chosen_column(result, look)
     if column is None and result.diseases and result.disease_of is not None:
-        return by_class("disease", np.asarray(result.disease_of), result.diseases)
-    if column is None and result.values is not None:
-        return by_value(value_name(result), np.asarray(result.values))
+        return "disease", np.asarray(result.disease_of), result.diseases
     if not result.label_columns:
-        return by_class("prompts", np.zeros(result.n, int), ["all prompts"])
+        return "prompts", np.zeros(result.n, int), ["all prompts"]
     column = column or 0
-    return by_class(result.label_columns[column], result.labels[column], result.classes[column])
+    return result.label_columns[column], result.labels[column], result.classes[column]
+
+
+def kinds(result: KnowledgeMapResult, look: Look) -> tuple[str, list[str]]:
+    """Return the name of what colors the map and each sample's class or value, not escaped."""
+    if is_by_value(result, look):
+        return value_name(result), [f"{value:g}" for value in result.values or []]
+    name, labels, classes = classes_of(result, look)
+    return name, [classes[label] if label >= 0 else "dropped" for label in labels]
 
 
 def by_class(name: str, labels: Int[np.ndarray, "sample"], classes: list[str]) -> Coloring:
@@ -122,23 +143,24 @@ def norms(result: KnowledgeMapResult, layer: int, samples: Int[np.ndarray, "samp
 
 def trace(
     result: KnowledgeMapResult, group: Group, layer: int, colors: Coloring, **fields: Any
-) -> Any:
+) -> Spec:
     """Return one group's points at the layer of this index."""
     x, y = significant(result.map[layer, group.samples]).T.copy()
-    return scatter(
-        result.n,
-        x=x,
-        y=y,
-        mode="markers",
-        name=group.name,
-        marker=group.marker,
-        customdata=[str(sample) for sample in group.samples],
-        hovertext=[
+    return {
+        "type": scatter_type(result.n),
+        "x": x,
+        "y": y,
+        "mode": "markers",
+        "name": group.name,
+        "marker": group.marker,
+        "customdata": [str(sample) for sample in group.samples],
+        "hovertext": [
             hover(result, int(sample), colors.line(int(sample))) for sample in group.samples
         ],
-        text=norms(result, layer, group.samples),
-        hovertemplate=f"%{{hovertext}}<br>norm: %{{text}} {NORM_UNIT}<extra></extra>",
-        legendgroup=group.name,
-        legendrank=1_000 + group.rank,
-        **{"showlegend": group.named, **fields},
-    )
+        "text": norms(result, layer, group.samples),
+        "hovertemplate": f"%{{hovertext}}<br>norm: %{{text}} {NORM_UNIT}<extra></extra>",
+        "legendgroup": group.name,
+        "legendrank": 1_000 + group.rank,
+        "showlegend": group.named,
+        **fields,
+    }

@@ -1,0 +1,269 @@
+"""Form and figures ↔ runner: the only place where events meet jobs.
+
+Every tool is wired in the same way: run, stop, progress, preliminary pictures, errors at their
+field, the look, clicks, follow-up requests, restoring from a link. A session keeps the request it
+shows and nothing else; whatever is drawn is recalled from the store.
+
+A run is a generator that yields at least every quarter of a second, so that a closed page ends it
+there. Stop sets a flag which the generator looks at, so that a follower leaves exactly once.
+"""
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from app import messages
+from app.drawing import Shown, Updates, drawn, fitted, foot, placeholder, value
+from app.engine import Engine
+from app.form import Form
+from app.restore import restored
+from app.runs import Run, Runs
+from app.tool_page import ToolPage
+from backends.accept import accept, request_key
+from backends.contract import Method, Request
+from backends.errors import BadRequest, Cancelled, GlassworkError
+from backends.jobs.base import Stored
+from views import fields
+from views.contract import FollowUp, View
+
+log = logging.getLogger("glasswork.page")
+
+STOPPED = "Stopped. What was computed is kept: Run goes on from there."
+
+
+class Wiring:
+    """What happens on one tool's page. `is_first`: the page opens on it without a link."""
+
+    def __init__(self, engine: Engine, page: ToolPage, is_first: bool = False) -> None:
+        self.engine = engine
+        self.page = page
+        self.method: Method[Any] = page.tool.method
+        self.is_first = is_first
+        self.form = Form(engine, page)
+        self.runs = Runs()
+
+    def split(self, values: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the form's and the look's values by name."""
+        count = len(self.page.form)
+        return dict(zip(self.page.form, values[:count], strict=True)), self.look(values[count:])
+
+    def look(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        """Return the look's values by name."""
+        return dict(zip(self.page.panel.look, values, strict=True))
+
+    # Running
+
+    def run(self, goes_on: bool, shown: Shown, *values: Any) -> Iterator[Updates]:
+        """Run what the form says, or recall it."""
+        form, look = self.split(values)
+
+        def steps() -> Iterator[Updates]:
+            yield self.form.right()
+            request = accept(self.method, fields.raw(self.method, form), self.engine.known)
+            yield from self._followed(request, look if shown else {}, goes_on)
+
+        yield from self._guarded(steps)
+
+    def stop(self, running: str) -> Updates:
+        """Ask a session's run to end; its generator says when it has."""
+        is_running = self.runs.stop(running)
+        return {self.page.status: messages.message("Stopping." if is_running else "")}
+
+    def _followed(
+        self, request: Request, look: Mapping[str, Any], goes_on: bool
+    ) -> Iterator[Updates]:
+        page = self.page
+        job = self.engine.runner.submit(self.method, request, goes_on=goes_on)
+        with self.runs.begun(job, look) as run:
+            yield {page.running: run.id, page.shown: {}, page.foot: None, **self._buttons(True)}
+            for state in job.events():
+                if run.is_stopped:
+                    break
+                updates = {page.status: messages.progress(state)}
+                if state.partial is not None:
+                    run.partial = state.partial
+                    updates |= self._preliminary(run)
+                yield updates
+            else:
+                stored = job.result()
+        if run.is_stopped:
+            yield {page.status: messages.message(STOPPED), **self._buttons(False)}
+        else:
+            yield {**self._result(request, job.key, stored, run.look), **self._buttons(False)}
+
+    def _preliminary(self, run: Run) -> Updates:
+        look, controls = fitted(self.page, run.partial, run.look)
+        return {**controls, **drawn(self.page, run.partial, look, preliminary=True)}
+
+    def _result(
+        self, request: Request, key: str, stored: Stored, look: Mapping[str, Any]
+    ) -> Updates:
+        page = self.page
+        in_force, controls = fitted(page, stored.result, look)
+        return {
+            page.status: messages.done(stored),
+            page.shown: {"key": key, "request": request.model_dump(mode="json")},
+            page.foot: foot(page, request, key, stored, in_force),
+            **controls,
+            **drawn(page, stored.result, in_force),
+        }
+
+    def _buttons(self, is_running: bool) -> Updates:
+        import gradio as gr
+
+        page = self.page
+        return {
+            page.run: gr.update(interactive=not is_running),
+            page.stop: gr.update(visible=is_running),
+        } | ({} if is_running else {page.running: ""})
+
+    # The look
+
+    def relook(self, name: str, shown: Shown, running: str, *values: Any) -> Updates:
+        """Draw again what depends on a control that was moved."""
+        return self._relooked({name}, shown, running, self.look(values))
+
+    def pick(self, name: str, keys: Any, shown: Shown, running: str, *values: Any) -> Updates:
+        """Write what was clicked or selected into a control, and draw what depends on it."""
+        chosen = ",".join(map(str, keys)) if isinstance(keys, list) else str(keys or "")[:100]
+        return self._relooked({name}, shown, running, self.look(values) | {name: chosen}, True)
+
+    def advance(self, shown: Shown, running: str, *values: Any) -> Updates:
+        """Move the slider that plays by one, from its end to its begin."""
+        name, look = self.page.panel.play, self.look(values)
+        result = self._source(shown, running)
+        if result is None:
+            return self._nothing()
+        offered = self.page.panel.fit(result, look)[name]
+        nearest = int(look[name] or 0) + 1
+        look[name] = nearest if nearest <= offered["maximum"] else offered["minimum"]
+        return self._relooked({name}, shown, running, look, True)
+
+    def _relooked(
+        self,
+        changed: set[str],
+        shown: Shown,
+        running: str,
+        look: dict[str, Any],
+        moves_controls: bool = False,
+    ) -> Updates:
+        page, result = self.page, self._source(shown, running)
+        if result is None:
+            return self._nothing()
+        in_force, controls = fitted(page, result, look)
+        self.runs.look(running, in_force)
+        views = [
+            v
+            for v in page.panel.views
+            if v.follows not in changed and (v.uses is None or changed & set(v.uses))
+        ]
+        updates = drawn(page, result, in_force, views, preliminary=bool(running))
+        if moves_controls:
+            updates |= {page.panel.look[n]: controls[page.panel.look[n]] for n in changed}
+        if shown:
+            stored = self._recalled(shown)
+            request = self.method.request.model_validate(shown["request"])
+            updates[page.foot] = foot(page, request, shown["key"], stored, in_force)
+        return updates or self._nothing()
+
+    def _source(self, shown: Shown, running: str) -> Any:
+        """Return what is on the screen: a preliminary result, else the stored one, else None."""
+        run = self.runs.get(running)
+        if run is not None:
+            return run.partial
+        return self._recalled(shown).result if shown else None
+
+    def _recalled(self, shown: Shown) -> Stored:
+        stored = self.engine.runner.recall(self.method, shown["key"])
+        if stored is None:
+            raise BadRequest("request", "This result left the cache; press Run to compute it.")
+        return stored
+
+    def _nothing(self) -> Updates:
+        import gradio as gr
+
+        return {self.page.status: gr.skip()}
+
+    # Follow-up requests
+
+    def ask(self, follow_up: FollowUp, shown: Shown, *values: Any) -> Iterator[Updates]:
+        """Run the request of another method that a control asks for, and show its result."""
+        yield from self._guarded(lambda: self._asked(follow_up, shown, self.look(values)))
+
+    def _asked(
+        self, follow_up: FollowUp, shown: Shown, look: Mapping[str, Any]
+    ) -> Iterator[Updates]:
+        opened = follow_up.opens(self._recalled(shown).result, look) if shown else None
+        if opened is None:
+            yield self._nothing()
+            return
+        method = self.engine.found.get(opened[0])
+        request = accept(method, opened[1], self.engine.known)
+        job = self.engine.runner.submit(method, request)
+        with self.runs.begun(job, look) as run:
+            yield {self.page.running: run.id, **self._buttons(True)}
+            for state in job.events():
+                if run.is_stopped:
+                    break
+                yield {self.page.status: messages.progress(state)}
+            else:
+                stored = job.result()
+        if run.is_stopped:
+            yield {self.page.status: messages.message(STOPPED), **self._buttons(False)}
+            return
+        yield {
+            follow_up.place: value(View(follow_up.place, follow_up.draw), stored.result, look),
+            self.page.status: messages.done(stored),
+            **self._buttons(False),
+        }
+
+    # The form
+
+    def visit(self, query: Mapping[str, str], visits: int) -> Iterator[Updates]:
+        """Fill the form at the first visit: from the link, else from the example."""
+        page, method = self.page, self.method
+        elsewhere = query.get("method", method.key) != method.key
+        first = visits == 0 or (visits == 1 and self.is_first and elsewhere)
+        if not first or (visits == 0 and self.is_first and elsewhere and self._known(query)):
+            yield {page.visits: visits + 1}
+            return
+        yield {page.visits: 2}
+        yield from self._guarded(lambda: self._opened(query))
+
+    def _known(self, query: Mapping[str, str]) -> bool:
+        return query.get("method") in self.engine.found.methods
+
+    def _opened(self, query: Mapping[str, str]) -> Iterator[Updates]:
+        page, known = self.page, self.engine.known
+        link = restored(self.method, query, known, self.engine.store)
+        yield {
+            page.banner: messages.banner(link.sentences),
+            **self.form.filled(link.request),
+            **placeholder(page, "Press Run to draw this figure."),
+        }
+        if link.request is None:
+            return
+        key = request_key(self.method, link.request, known)
+        stored = self.engine.runner.recall(self.method, key)
+        if stored is not None:
+            yield self._result(link.request, key, stored, link.look)
+        elif self.engine.runner.find(key) is not None:
+            yield from self._followed(link.request, link.look, goes_on=False)
+
+    # Errors
+
+    def _guarded(self, steps: Callable[[], Iterator[Updates]]) -> Iterator[Updates]:
+        """Yield from steps; an error becomes a sentence, at its field where it has one."""
+        try:
+            yield from steps()
+        except Cancelled:
+            ended = messages.message("Stopped on the status page.")
+            yield {self.page.status: ended, **self._buttons(False)}
+        except GlassworkError as error:
+            yield {**self.form.problem(error), **self._buttons(False)}
+        except Exception:
+            number = secrets.token_hex(2)
+            log.exception("id %s", number)
+            text = f"Something went wrong (id {number}). The log has the details."
+            yield {self.page.status: messages.problem(text), **self._buttons(False)}

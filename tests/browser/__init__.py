@@ -1,0 +1,1 @@
+"""Stories told to a real browser."""

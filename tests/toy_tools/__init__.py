@@ -1,0 +1,1 @@
+"""Tools of toy methods, found by scanning as any tool is."""

@@ -1,0 +1,91 @@
+// Draws one figure slot. `element`, `props`, `trigger` and `watch` come from Gradio's HTML component.
+// Events: 'click' {key}, 'select' {keys}; keys are the points' customdata.
+const INK = '#1b1f24', EDGE = '#ffffff';
+const node = () => element.querySelector('.figure');
+const css = name => getComputedStyle(document.body).getPropertyValue(name).trim();
+const plain = text => new DOMParser().parseFromString(text || '', 'text/html').documentElement.textContent;
+let drawn = null;
+
+// On a dark page the ink of lines, marks and text turns, and so do the light edges of points.
+function inked(value, colors) {
+  if (typeof value === 'string') return colors[value.toLowerCase()] || value;
+  if (Array.isArray(value)) return value.map(each => inked(each, colors));
+  if (!value || typeof value !== 'object') return value;
+  for (const key of Object.keys(value)) if (key !== 'bdata') value[key] = inked(value[key], colors);
+  return value;
+}
+
+function arranged(fig) {
+  const ink = css('--body-text-color'), paper = css('--background-fill-primary');
+  inked(fig, {[INK]: ink, [EDGE]: paper, '#eef1f4': css('--background-fill-secondary')});
+  const layout = fig.layout;
+  layout.paper_bgcolor = layout.plot_bgcolor = 'rgba(0,0,0,0)';
+  layout.font = {...(layout.font || {}), color: ink};
+  layout.hoverlabel = {bgcolor: paper, bordercolor: css('--border-color-primary'), font: {color: ink}};
+  if (fig.selects) {
+    const removed = layout.template?.layout?.modebar?.remove || [];
+    layout.modebar = {...(layout.modebar || {}), remove: removed.filter(name => name !== 'lasso2d')};
+  }
+  if (element.clientWidth < 620 && layout.legend?.orientation === 'v') {
+    layout.legend = {...layout.legend, orientation: 'h', x: 0, xanchor: 'left', y: 0,
+      yref: 'container', yanchor: 'bottom'};
+  }
+  return fig;
+}
+
+async function draw() {
+  const place = node(), fig = props.value && JSON.parse(props.value);
+  element.classList.toggle('gw-none', !fig);
+  if (!place || !window.Plotly) return;
+  if (!fig) { window.Plotly.purge(place); drawn = null; return; }
+  arranged(fig);
+  drawn = fig;
+  place.style.height = fig.layout.height ? fig.layout.height + 'px' : '';
+  place.setAttribute('role', 'img');
+  place.setAttribute('aria-label', plain(fig.layout.meta?.title) || FIGURE_LABEL);
+  element.querySelector('.gw-tag').hidden = !fig.preliminary;
+  const heading = element.querySelector('h3');
+  heading.textContent = plain(fig.layout.meta?.title);
+  heading.hidden = !heading.textContent;
+  await window.Plotly.react(place, {
+    data: fig.data, layout: fig.layout, frames: fig.frames || [],
+    config: {responsive: true, displaylogo: false, modeBarButtonsToRemove: ['sendChartToCloud'],
+      toImageButtonOptions: {format: 'svg', filename: plain(fig.layout.meta?.title) || 'figure'}},
+  });
+  place.removeAllListeners('plotly_click');
+  place.removeAllListeners('plotly_selected');
+  place.on('plotly_click', e => {
+    const key = e.points[0].customdata;
+    if (key !== undefined) trigger('click', {key: String(key)});
+  });
+  place.on('plotly_selected', e => {
+    const keys = (e?.points || []).map(p => p.customdata).filter(key => key !== undefined);
+    if (fig.selects) trigger('select', {keys: [...new Set(keys.map(String))]});
+  });
+  place.dataset.drawn = Number(place.dataset.drawn || 0) + 1;
+}
+
+// A control moved: show the frame of its new value, if this figure follows it.
+element.addEventListener('gw-follow', async event => {
+  const {control, value} = event.detail;
+  if (!drawn || drawn.follows !== control) return;
+  if (!(drawn.frames || []).some(frame => frame.name === value)) return;
+  await window.Plotly.animate(node(), [value],
+    {mode: 'immediate', frame: {duration: 0, redraw: true}, transition: {duration: 0}});
+  node().dataset.frame = value;
+});
+
+let pending = 0;
+new ResizeObserver(() => {
+  cancelAnimationFrame(pending);
+  pending = requestAnimationFrame(() => {
+    if (drawn && node()?.offsetParent) window.Plotly.Plots.resize(node());
+  });
+}).observe(element);
+let dark = document.body.classList.contains('dark');
+new MutationObserver(() => {
+  const now = document.body.classList.contains('dark');
+  if (now !== dark) { dark = now; draw(); }
+}).observe(document.body, {attributes: true, attributeFilter: ['class']});
+watch('value', draw);
+draw();
