@@ -1,7 +1,7 @@
 # Glasswork. Every target does its own set-up and says what it does.
 #
 #   make setup [TORCH_INDEX=URL]   virtual environment, dependencies, embedded model
-#   make run                       compute the drug map of the embedded model into out/
+#   make run                       serve the page on this machine
 #   make test / test-fast          all tests / without the slow ones
 #   make lint                      ruff and mypy
 #   make bench                     measured ratios
@@ -33,7 +33,7 @@ $(READY): pyproject.toml constraints.txt Makefile
 	@touch $(READY)
 
 run: setup
-	$(BIN)/python launch.py run knowledge_map --domain drug --out out
+	$(BIN)/python launch.py
 
 test: setup
 	$(BIN)/python -m pytest
@@ -53,6 +53,7 @@ format: setup
 bench: setup
 	$(BIN)/python -m benchmarks.capture
 	$(BIN)/python -m benchmarks.silhouette
+	$(BIN)/python -m benchmarks.page
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,10 +4,14 @@ The only place that builds objects; everything else receives them. Nothing that 
 imported here.
 """
 
+import atexit
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from functools import cache
+from pathlib import Path
 
 if __name__ == "__main__":
     # Until `main` runs, libraries are being imported: Ctrl-C just ends that.
@@ -30,12 +34,14 @@ from cache import Activations, Store
 
 def build(settings: Settings) -> Engine:
     """Build the engine. Opens the store; loads no model."""
-    store = Store(settings.home / "cache", settings.cache_bytes)
+    disk = Store(settings.home / "cache", settings.cache_bytes)
+    kept = settings.home if settings.keep_texts else _folder_of_this_session()
+    store = disk if settings.keep_texts else Store(kept / "cache", settings.cache_bytes)
     catalog = Catalog(settings.home, settings.models)
     registry = Registry(catalog, settings.memory_bytes, settings.threads, settings.device)
-    known = Known(catalog, Uploads(settings.home / "uploads"))
+    known = Known(catalog, Uploads(kept / "uploads"))
     found = find_methods()
-    activations = Activations(store)
+    activations = Activations(disk)
 
     def models(watch: Watch) -> object:
         from backends.models.bridge import Models
@@ -43,7 +49,14 @@ def build(settings: Settings) -> Engine:
         return Models(catalog, registry, activations, watch)
 
     runner = LocalRunner(store, known, found.get, models)
-    return Engine(settings, store, known, registry, found, runner)
+    return Engine(settings, store, disk, known, registry, found, runner)
+
+
+def _folder_of_this_session() -> Path:
+    """Return a folder that is gone when the program ends: texts are not kept."""
+    folder = Path(tempfile.mkdtemp(prefix="glasswork-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def main() -> int:

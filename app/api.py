@@ -6,9 +6,6 @@ away leaves its job. Files are named by digest here, never by path.
 """
 
 import inspect
-import logging
-import secrets
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,14 +17,12 @@ import numpy as np
 from app.describe import describe, field_text
 from app.engine import Engine
 from app.export import npz_bytes, request_json, result_json
+from app.messages import told
 from backends.accept import accept
 from backends.codec import pack
 from backends.contract import Method, Request
-from backends.errors import GlassworkError
 from backends.jobs.base import Stored
 from backends.watch import Progress
-
-log = logging.getLogger("glasswork.api")
 
 MOST_NUMBERS = 100_000
 """A result of so many numbers is not sent as JSON."""
@@ -166,19 +161,10 @@ def _progress_json(key: str, progress: Progress) -> dict[str, Any]:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Turn an error into the sentence that the page and the command line show too.
-
-    The log gets a fault's place and type. Its message may hold text of a user and is left out.
-    """
+    """Turn an error into the sentence that the page and the command line show too."""
     import gradio as gr
 
     try:
         yield
-    except GlassworkError as error:
-        raise gr.Error(str(error), print_exception=False) from None
     except Exception as error:
-        number = secrets.token_hex(2)
-        where = "".join(traceback.format_tb(error.__traceback__))
-        log.error("id %s: %s\n%s", number, type(error).__name__, where)
-        text = f"Something went wrong (id {number})."
-        raise gr.Error(text, print_exception=False) from None
+        raise gr.Error(told(error), print_exception=False) from None

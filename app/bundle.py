@@ -28,8 +28,8 @@ MOST_ROWS = 2**20
 """Rows of the longest table, about what a spreadsheet opens; `result.npz` has longer ones."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every file in a zip, which knows none earlier."""
-LEVEL = 3
-"""Compression; 6 takes twice the time for a tenth less of plotly.js."""
+LEVEL = 1
+"""Compression. 6, the usual one, takes twice the time for an eighth less."""
 
 # Lists of a concept set, one item per sample; so is every list that is named `…_of`.
 _OF_SAMPLES = {"prompts", "entities", "values", "tokens"}
@@ -43,7 +43,7 @@ README = """Glasswork: a result of {key}, version {version}.
 {lines}
 
 README.txt    this text
-request.json  the request; python launch.py run {option} --request request.json --out DIR
+request.json  the request; python launch.py run {key} --request request.json --out DIR
 result.json   values, what the arrays are (dtype, shape, axes), and provenance
 result.npz    the arrays, for numpy.load
 {notes}{pictures}{tables}"""
@@ -113,11 +113,11 @@ def tables(result: Any) -> dict[str, str]:
     columns = _list_columns(lists, sizes)
     for name, array in arrays.items():
         along = tuple(axis for axis in axes[name] if not axis.isdigit())
-        columns.setdefault(along, {}).update(_array_columns(name, axes[name], array))
+        if prod(sizes[axis] for axis in along) <= MOST_ROWS:
+            columns.setdefault(along, {}).update(_array_columns(name, axes[name], array))
     return {
         "-".join(along) or "numbers": _csv(along, [places[axis] for axis in along], named)
         for along, named in columns.items()
-        if prod(sizes[axis] for axis in along) <= MOST_ROWS
     }
 
 
@@ -152,9 +152,12 @@ def _array_columns(name: str, axes: Sequence[str], array: np.ndarray) -> Columns
     order = sorted(range(len(axes)), key=lambda place: axes[place].isdigit())
     parts = [array.shape[place] for place in order if axes[place].isdigit()]
     rows = array.transpose(order).reshape(-1, prod(parts))
-    text = np.where(np.isfinite(rows), rows.astype(str), "")
     named = ["_".join([name, *map(str, index)]) for index in np.ndindex(*parts)]
-    return {column: text[:, i].tolist() for i, column in enumerate(named)}
+    finite = np.isfinite(rows)
+    return {
+        column: [str(x) if ok else "" for x, ok in zip(rows[:, i], finite[:, i], strict=True)]
+        for i, column in enumerate(named)
+    }
 
 
 def _csv(axes: Axes, places: Sequence[Sequence[int]], columns: Columns) -> str:
@@ -164,8 +167,8 @@ def _csv(axes: Axes, places: Sequence[Sequence[int]], columns: Columns) -> str:
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow([_cell(name) for name in (*named, *columns)])
-    rows = zip(product(*places), *columns.values(), strict=True)
-    table.writerows((*at, *cells) for at, *cells in rows)
+    index = zip(*product(*places), strict=True)
+    table.writerows(zip(*index, *columns.values(), strict=True))
     return text.getvalue()
 
 
@@ -195,7 +198,6 @@ def _readme(method: Method[Any], lines: Sequence[str], files: Mapping[str, bytes
     text = README.format(
         key=method.key,
         version=method.version,
-        option=method.key.replace("_", "-"),
         lines="\n".join(lines),
         notes=NOTES if "notes.json" in files else "",
         pictures=listed(PICTURES, "figures/"),
@@ -209,12 +211,12 @@ def _write(path: Path, files: Mapping[str, bytes]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+        with zipfile.ZipFile(aside, "w") as archive:
             for name, content in files.items():
                 entry = zipfile.ZipInfo(name, BEGINNING)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.create_system, entry.external_attr = 3, 0o644 << 16
-                archive.writestr(entry, content)
+                archive.writestr(entry, content, compresslevel=LEVEL)
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)

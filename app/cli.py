@@ -7,7 +7,6 @@ Exit codes: 0 done; 2 a request that the user can mend, told in exactly one line
 import json
 import logging
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from app.describe import describe, field_text, readable, two_columns
 from app.engine import Engine
 from app.export import provenance_line, remove_figures, write_figures, write_result
 from app.links import command, link, read_link
+from app.messages import told
 from app.settings import PREFIX, SETTINGS
 from backends.accept import accept, request_key
 from backends.contract import Method, UploadMark
@@ -62,10 +62,8 @@ def run_cli(arguments: Sequence[str], build: Callable[[], Engine]) -> int:
         return 0
     except (click.Abort, KeyboardInterrupt):
         return _say("Stopped.", 130)
-    except Exception:
-        number = secrets.token_hex(2)
-        log.exception("id %s", number)
-        return _say(f"Something went wrong (id {number}); the log has the details.", 1)
+    except Exception as error:
+        return _say(told(error), 1)
 
 
 def group(build: Callable[[], Engine]) -> click.Group:
@@ -198,7 +196,7 @@ def _run_method(
     request = accept(method, raw, engine.known)
     key = request_key(method, request, engine.known)
     folder = Path(out or f"{method.key}-{key[:8]}")
-    if folder.resolve().is_relative_to(engine.store.root.resolve()):
+    if folder.resolve().is_relative_to(engine.disk.root.resolve()):
         raise BadRequest("out", f"{str(folder)!r} is inside the cache.")
     with libraries_silenced(log_file(engine.settings.home)) as terminal, _writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -336,7 +334,7 @@ def _cache(build: Callable[[], Engine]) -> click.Command:
 
     @cache.command("show", help="Show what the cache holds.")
     def show() -> None:
-        usage = build().store.usage()
+        usage = build().disk.usage()
         click.echo(
             f"{usage.entries} entries, {usage.bytes / 1e6:.1f} MB of {usage.limit / 1e6:.0f}"
         )
@@ -345,11 +343,11 @@ def _cache(build: Callable[[], Engine]) -> click.Command:
 
     @cache.command("clear", help="Delete everything that was computed; uploads stay.")
     def clear() -> None:
-        click.echo(f"{build().store.clear()} entries deleted")
+        click.echo(f"{build().disk.clear()} entries deleted")
 
     @cache.command("verify", help="Read every file and compare it with the index.")
     def verify() -> None:
-        report = build().store.verify()
+        report = build().disk.verify()
         for name in ("corrupt", "missing", "unindexed", "stale"):
             for each in getattr(report, name):
                 click.echo(f"{name}: {each}")
@@ -362,7 +360,8 @@ def _cache(build: Callable[[], Engine]) -> click.Command:
 
 def _help() -> str:
     settings = "\n".join(f"{PREFIX}{s.name}: {s.help}." for s in SETTINGS)
-    return f"Glasswork: what happens inside a language model.\n\n\b\nSettings\n{settings}"
+    about = "Glasswork: what happens inside a language model. Without a command: serve the page."
+    return f"{about}\n\n\b\nSettings\n{settings}"
 
 
 def _no_such_option(error: click.exceptions.NoSuchOption) -> str:

@@ -4,9 +4,7 @@ The name of a result is its fingerprint, so whoever asks has seen it. Only store
 out; nothing is computed.
 """
 
-import logging
 import re
-import secrets
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +14,7 @@ from app.bundle import export_zip
 from app.engine import Engine
 from app.export import provenance_line
 from app.links import command, look_of
+from app.messages import told
 from app.notes import Notes
 from backends.accept import accept
 from backends.errors import BadRequest, GlassworkError
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request as WebRequest
     from starlette.responses import Response
     from starlette.routing import Route
-
-log = logging.getLogger("glasswork.page")
 
 
 def export_route(engine: Engine) -> "Route":
@@ -43,11 +40,9 @@ def export_route(engine: Engine) -> "Route":
         except GlassworkError as error:
             folder.cleanup()
             return PlainTextResponse(str(error), 404)
-        except Exception:
+        except Exception as error:
             folder.cleanup()
-            number = secrets.token_hex(2)
-            log.exception("id %s", number)
-            return PlainTextResponse(f"Something went wrong (id {number}).", 500)
+            return PlainTextResponse(told(error), 500)
         return FileResponse(file, filename=file.name, background=BackgroundTask(folder.cleanup))
 
     return Route("/workbench-results/{key}.zip", answer)

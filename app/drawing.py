@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from app.export import provenance_line
-from app.links import command, link
+from app.links import LONGEST_LOOK, command, link
 from app.tool_page import ToolPage
 from backends.contract import Request
 from backends.jobs.base import Stored
@@ -80,7 +80,11 @@ def foot(
     """Return what stands under the figures: provenance, link, command line, export."""
     method = page.tool.method
     default, _ = fitted(page, stored.result, {})
-    changed = {k: v for k, v in look.items() if v != default.get(k) and v not in (None, "")}
+    changed = {
+        name: value
+        for name, value in look.items()
+        if value not in (None, "", default.get(name)) and len(str(value)) <= LONGEST_LOOK
+    }
     query = urlencode({"method": method.key} | {f"look.{k}": v for k, v in changed.items()})
     return json.dumps(
         {

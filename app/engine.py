@@ -12,10 +12,15 @@ from cache import Store
 
 @dataclass(frozen=True)
 class Engine:
-    """Store, models, methods and runner of this process."""
+    """Stores, models, methods and runner of this process.
+
+    `store` holds results, their parts and requests; `disk` holds activations. They are one, unless
+    texts are not kept: then `store` ends with the process.
+    """
 
     settings: Settings
     store: Store
+    disk: Store
     known: Known
     registry: Registry
     found: Found

@@ -54,7 +54,7 @@ def outputs(page: ToolPage) -> list[Any]:
 
 def _connect_form(wiring: Wiring, form: list[Any]) -> None:
     page = wiring.page
-    after = [*form, page.status]
+    after = [*form, *page.uploads.values(), page.status]
 
     def uploaded(name: str) -> Callable[..., Updates]:
         def handler(file: str | None, *values: Any) -> Updates:
@@ -63,15 +63,19 @@ def _connect_form(wiring: Wiring, form: list[Any]) -> None:
 
         return handler
 
-    def changed(*values: Any) -> Updates:
-        return wiring.form.changed(dict(zip(page.form, values, strict=True)))
+    def changed(name: str) -> Callable[..., Updates]:
+        def handler(*values: Any) -> Updates:
+            return wiring.form.changed(dict(zip(page.form, values, strict=True)), name)
+
+        return handler
 
     for name, place in page.uploads.items():
         place.upload(uploaded(name), [place, *form], after, **QUIET)
         place.clear(uploaded(name), [place, *form], after, **QUIET)
     if page.tool.adapt:
         for name in page.tool.fields:
-            page.form[name].input(changed, form, after, **AT_ONCE, trigger_mode="always_last")
+            event = changed(name)
+            page.form[name].input(event, form, after, **AT_ONCE, trigger_mode="always_last")
 
 
 def _connect_look(wiring: Wiring, look: list[Any], every: list[Any]) -> None:
@@ -120,7 +124,8 @@ def _ask_after(wiring: Wiring, name: str, event: Any, look: list[Any], every: li
             def ask(shown: Shown, *values: Any, each: Any = follow_up) -> Iterator[Updates]:
                 yield from wiring.ask(each, shown, *values)
 
-            event.then(ask, [wiring.page.shown, *look], every, **FREE)
+            source = [wiring.page.shown, *look]
+            event.then(ask, source, every, **FREE, trigger_mode="always_last")
 
 
 def _connect_play(wiring: Wiring, look: list[Any], every: list[Any]) -> None:

@@ -31,23 +31,27 @@ class Form:
         for name, each in self._adapted(values).items():
             props[name] |= each
         for name, value in values.items():
-            props[name]["value"] = fields.plain(value)
+            props[name].setdefault("value", fields.plain(value))
         if "model" in form:
             props["model"]["choices"] = fields.model_choices(self.method, self.engine.known)
         for name in self.page.uploads:
             props[name]["visible"] = bool(values.get(name))
         return {form[name]: gr.update(**each) for name, each in props.items()}
 
-    def changed(self, values: Mapping[str, Any]) -> Updates:
-        """Let fields offer what fits the values given so far."""
+    def changed(self, values: Mapping[str, Any], name: str) -> Updates:
+        """Let fields offer what fits the values given so far; `name` is the one that changed."""
         import gradio as gr
 
         try:
-            adapted = self._adapted(fields.raw(self.method, values))
+            adapted = self._adapted(fields.raw(self.method, values), name)
         except GlassworkError as error:
             return {**self.right(), **self.problem(error)}
-        props = {name: {**self._right(name), **adapted.get(name, {})} for name in self.page.form}
-        return {self.page.form[name]: gr.update(**each) for name, each in props.items()}
+        props = {n: {**self._right(n), **adapted.get(n, {})} for n in self.page.form}
+        for field in self.page.uploads:
+            if "value" in props[field]:
+                props[field]["visible"] = bool(props[field]["value"])
+        emptied = {p: None for n, p in self.page.uploads.items() if props[n].get("value") == ""}
+        return emptied | {self.page.form[n]: gr.update(**each) for n, each in props.items()}
 
     def uploaded(self, name: str, file: str | None, values: Mapping[str, Any]) -> Updates:
         """Put a file into the uploads and its digest into the form; None takes it out."""
@@ -56,13 +60,21 @@ class Form:
             try:
                 digest = self.engine.known.uploads.add(Path(file), name)
             except GlassworkError as error:
-                return {**self.right(), **self.problem(error)}
+                return {self.page.uploads[name]: None, **self.right(), **self.problem(error)}
             finally:
                 Path(file).unlink(missing_ok=True)
-        updates = self.changed({**values, name: digest})
+        updates = self.changed({**values, name: digest}, name)
         place = self.page.form[name]
         held = {"visible": bool(digest), "value": digest}
         return {**updates, place: {**held, **updates.get(place, {})}}
+
+    def models(self) -> Updates:
+        """Offer the models that are here now."""
+        import gradio as gr
+
+        place = self.page.form.get("model")
+        choices = fields.model_choices(self.method, self.engine.known)
+        return {} if place is None else {place: gr.update(choices=choices)}
 
     def problem(self, error: GlassworkError) -> Updates:
         """Show an error at its field and under the button."""
@@ -84,6 +96,8 @@ class Form:
     def _right(self, name: str) -> dict[str, Any]:
         return messages.right(fields.hint(name, self.method.request.model_fields[name]))
 
-    def _adapted(self, values: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    def _adapted(
+        self, values: Mapping[str, Any], changed: str = ""
+    ) -> Mapping[str, Mapping[str, Any]]:
         adapt = self.page.tool.adapt
-        return adapt(values, self.engine.known) if adapt else {}
+        return adapt(values, self.engine.known, changed) if adapt else {}

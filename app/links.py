@@ -15,6 +15,8 @@ from backends.errors import BadRequest
 from cache import Store
 
 LONGEST = 1_500
+LONGEST_LOOK = 1_500
+"""A longer look (a selection of hundreds of points) is in no link: it would be too long to open."""
 LOOK = "look."
 
 

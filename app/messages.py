@@ -1,16 +1,35 @@
 """Sentences of the page as HTML: progress, what went wrong, banners. Every text is escaped."""
 
 import html
+import logging
+import secrets
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
+from backends.errors import GlassworkError
 from backends.jobs.base import Stored
 from backends.watch import Progress
+
+log = logging.getLogger("glasswork.page")
 
 
 def message(text: str) -> str:
     """Return a plain sentence for the status line."""
     return f"<p>{html.escape(text)}</p>" if text else ""
+
+
+def told(error: BaseException) -> str:
+    """Return the sentence of an error; what is not meant for users goes to the log under an id.
+
+    The log gets a fault's type and place. Its message may hold text of a user and is left out.
+    """
+    if isinstance(error, GlassworkError):
+        return str(error)
+    number = secrets.token_hex(2)
+    where = "".join(traceback.format_tb(error.__traceback__))
+    log.error("id %s: %s\n%s", number, type(error).__name__, where)
+    return f"Something went wrong (id {number}); the log has the details."
 
 
 def problem(text: str) -> str:
@@ -51,8 +70,16 @@ def done(stored: Stored) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words: seconds below 90, minutes above."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    """Return a time as people say it: seconds, minutes, or hours and minutes."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def quiet(text: str) -> str:
+    """Return a sentence in the secondary color."""
+    return f"<p class='gw-secondary'>{html.escape(text)}</p>"
 
 
 def right(info: str | None) -> dict[str, Any]:

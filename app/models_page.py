@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from app.engine import Engine
-from app.status import Shown, block, cell, duration, error_html, quiet_html, size, table, told
+from app.messages import duration, problem, quiet, told
+from app.pieces import block, cell, size, table
+from app.status import Shown
 from backends.errors import BadRequest, Cancelled
 from backends.models import hub
 from backends.models.catalog import HubRecord, ModelEntry, hub_records
@@ -22,10 +24,11 @@ from backends.watch import Progress, Watch
 
 EVERY = 0.25
 _COLUMNS = ("Model", "Layers", "MB", "License", "Gated", "Note")
-_STATES = {"ready": "Ready", "downloadable": "Can be downloaded", "missing": "Not here"}
+_STATES = {"ready": "Ready", "missing": "Not here", "downloadable": "Can be downloaded"}
 _SOURCES = {"embedded": "comes with Glasswork", "folder": "folder of GLASSWORK_MODELS"}
 _HUB = "https://huggingface.co/"
 _UNKNOWN = "–"
+_TERMS = "accept its terms on the hub and set HF_TOKEN"
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Step:
     def html(self) -> str:
         """Return it as the page shows it."""
         if self.is_error:
-            return error_html(self.text)
+            return problem(self.text)
         return f'<p role="status">{html.escape(self.text)}</p>'
 
 
@@ -62,7 +65,7 @@ class Download:
         if not now.total:
             return f"{self.model}: {now.note}"
         left = "" if now.seconds_left is None else f", about {duration(now.seconds_left)} left"
-        return f"{self.model}: {now.done / 1e6:,.0f} of {now.total / 1e6:,.0f} MB{left}"
+        return f"{self.model}: {_megabytes(now.done)} of {_megabytes(now.total)} MB{left}"
 
     def is_stopping(self) -> bool:
         """Say whether it was stopped."""
@@ -158,7 +161,7 @@ def build_models(engine: Engine) -> Shown:
 
     def question(name: str | None) -> dict[Any, Any]:
         if not name:
-            return closed() | {told_of: error_html("No model was chosen.")}
+            return closed() | {told_of: problem("No model was chosen.")}
         return {sure: gr.Column(visible=True), asked: _question(engine, name), model: name}
 
     def closed() -> dict[Any, Any]:
@@ -184,13 +187,12 @@ def build_models(engine: Engine) -> Shown:
 def _download_form(engine: Engine) -> tuple[Any, ...]:
     import gradio as gr
 
-    gr.HTML("<h3>Download from the Hugging Face hub</h3>", apply_default_css=False)
     wanted = gr.Dropdown(
         offered(engine),
         value=None,
         allow_custom_value=True,
-        label="Model",
-        info="One of the list, or any owner/name of the hub. A gated one needs HF_TOKEN.",
+        label="Download from the Hugging Face hub",
+        info="A model of the list, or any other as owner/name",
         elem_id="models-wanted",
     )
     with gr.Row():
@@ -202,11 +204,10 @@ def _download_form(engine: Engine) -> tuple[Any, ...]:
 def _delete_form(engine: Engine) -> tuple[Any, ...]:
     import gradio as gr
 
-    gr.HTML("<h3>Delete from this machine</h3>", apply_default_css=False)
     held = _held(engine)
     with gr.Row():
         ask = gr.Button("Delete", elem_id="models-delete")
-    with gr.Column(visible=False) as sure:
+    with gr.Column(visible=False, elem_id="models-sure") as sure:
         asked = _slot("models-question", "")
         with gr.Row():
             delete = gr.Button("Delete for good", variant="stop", elem_id="models-delete-for-good")
@@ -225,8 +226,9 @@ def _held(engine: Engine) -> Any:
     import gradio as gr
 
     names = sorted(hub_records(engine.settings.home))
-    text = "Downloaded from the hub" if names else "Nothing was downloaded from the hub."
-    return gr.Dropdown(names, value=None, label="Model", info=text, elem_id="models-held")
+    text = "A model that was downloaded" if names else "Nothing was downloaded"
+    label = "Delete from this machine"
+    return gr.Dropdown(names, value=None, label=label, info=text, elem_id="models-held")
 
 
 def offered(engine: Engine) -> list[str]:
@@ -258,17 +260,16 @@ def _listing(entries: list[ModelEntry]) -> str:
             span = f'colspan="{len(_COLUMNS)}" scope="colgroup"'
             rows.append(f"<th {span}>{title} ({len(group)})</th>")
         rows += [_row(entry) for entry in group]
-    return table(_COLUMNS, rows, numbers=(1, 2)) + quiet_html(f"{_UNKNOWN} not known here")
+    return table(_COLUMNS, rows, numbers=(1, 2)) + quiet(f"{_UNKNOWN} not known")
 
 
 def _row(entry: ModelEntry) -> str:
-    megabytes = _UNKNOWN if entry.bytes is None else f"{entry.bytes / 1e6:,.0f}"
     gated = {True: "yes", False: "no", None: _UNKNOWN}[entry.gated]
     return "".join(
         [
             cell(entry.id),
             cell(_UNKNOWN if entry.layers is None else str(entry.layers), True),
-            cell(megabytes, True),
+            cell(_megabytes(entry.bytes) if entry.bytes else _UNKNOWN, True),
             cell(entry.license or _UNKNOWN),
             cell(gated),
             cell(_note(entry)),
@@ -280,7 +281,12 @@ def _note(entry: ModelEntry) -> str:
     """Say where a ready model is from, or why another is not here."""
     if entry.state == "ready":
         return _SOURCES.get(entry.source) or f"downloaded, revision {(entry.revision or '')[:8]}"
-    return entry.why.partition("get it with: ")[0].rstrip("; ")
+    why = entry.why.partition("get it with: ")[0].rstrip("; ")
+    return why or (_TERMS if entry.gated else "")
+
+
+def _megabytes(number: int) -> str:
+    return f"{number / 1e6:,.0f}" if number >= 1e7 else f"{number / 1e6:.1f}"
 
 
 def _question(engine: Engine, model: str) -> str:

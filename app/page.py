@@ -1,7 +1,7 @@
 """The page: five tabs of tools by discovery, then the models and the status."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.api import add_endpoints
@@ -21,8 +21,15 @@ PRIVATE = {"api_visibility": "private", "show_progress": "hidden"}
 TITLE = "Glasswork"
 
 
-def build_page(engine: Engine, tools: Mapping[str, Tool] | None = None) -> Any:
-    """Return the page of an engine. No model library is imported, nothing is computed."""
+def build_page(
+    engine: Engine,
+    tools: Mapping[str, Tool] | None = None,
+    opened: Callable[[], None] = lambda: None,
+) -> Any:
+    """Return the page of an engine. No model library is imported, nothing is computed.
+
+    `opened` is called each time someone opens the page.
+    """
     import gradio as gr
 
     found = find_tools() if tools is None else tools
@@ -42,7 +49,7 @@ def build_page(engine: Engine, tools: Mapping[str, Tool] | None = None) -> Any:
                 with gr.Tab(key.capitalize(), id=key, elem_id=f"tab-{key}") as place:
                     tabs.append((place, build(engine)))
         _refresh(tabs)
-        _choose(page, found, outer, inner)
+        _choose(page, found, outer, inner, opened)
         add_endpoints(engine)
     return page
 
@@ -75,13 +82,20 @@ def _refresh(tabs: list[tuple[Any, Shown | None]]) -> None:
                 other.select(content.hide, None, [content.timer], **PRIVATE, queue=False)
 
 
-def _choose(page: Any, tools: Mapping[str, Tool], outer: Any, inner: dict[str, Any]) -> None:
+def _choose(
+    page: Any,
+    tools: Mapping[str, Tool],
+    outer: Any,
+    inner: dict[str, Any],
+    opened: Callable[[], None],
+) -> None:
     """Let a link choose tab and tool, when the page is opened."""
     import gradio as gr
 
     places = [place for place in inner.values() if place is not None]
 
-    def opened(request: gr.Request) -> dict[Any, Any]:
+    def chosen(request: gr.Request) -> dict[Any, Any]:
+        opened()
         tool = tools.get(request.query_params.get("method", ""))
         if tool is None:
             return {outer: gr.skip()}
@@ -90,4 +104,4 @@ def _choose(page: Any, tools: Mapping[str, Tool], outer: Any, inner: dict[str, A
             inner[tool.tab]: gr.Tabs(selected=tool.method.key),
         }
 
-    page.load(opened, None, [outer, *places], **PRIVATE, queue=False)
+    page.load(chosen, None, [outer, *places], **PRIVATE, queue=False)

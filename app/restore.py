@@ -15,6 +15,7 @@ from backends.errors import BadRequest, GlassworkError
 from cache import Store
 
 MOST_SENTENCES = 8
+LONGEST_SENTENCE = 300
 
 
 @dataclass(frozen=True)
@@ -48,19 +49,34 @@ def repaired(
     method: Method[Any], raw: Mapping[str, Any], known: Known
 ) -> tuple[Request | None, list[str]]:
     """Return the request of raw fields, with the example's values where they are not accepted."""
-    fields = dict(raw) or method.example.model_dump(mode="json")
-    sentences: list[str] = []
+    example = method.example.model_dump(mode="json")
+    own = {name: value for name, value in raw.items() if name in example}
+    sentences = _left_out([name for name in raw if name not in example])
+    fields = own or dict(example)
     while True:
         try:
             return accept(method, fields, known), sentences[:MOST_SENTENCES]
         except GlassworkError as error:
             culprit = error.field if isinstance(error, BadRequest) else "model"
-            if not fields:
-                return None, [*sentences[: MOST_SENTENCES - 1], str(error)]
-            if culprit in fields:
-                del fields[culprit]
-                what = "left out" if culprit not in method.request.model_fields else "replaced"
-                sentences.append(f"{error} It was {what}.")
+            if fields == example:
+                return None, [*sentences[: MOST_SENTENCES - 1], _cut(str(error))]
+            if culprit in fields and fields[culprit] != example[culprit]:
+                fields[culprit] = example[culprit]
+                sentences.append(f"{_cut(str(error))} It was replaced.")
             else:
-                fields = {}
-                sentences.append(f"{error} The example is shown.")
+                fields = dict(example)
+                sentences.append(f"{_cut(str(error))} The example is shown.")
+
+
+def _left_out(names: list[str]) -> list[str]:
+    """Name all unknown fields at once: to try them one by one takes minutes for thousands."""
+    if not names:
+        return []
+    listed = ", ".join(repr(name[:40]) for name in names[:MOST_SENTENCES])
+    more = f" and {len(names) - MOST_SENTENCES:,} more" if len(names) > MOST_SENTENCES else ""
+    return [f"What is unknown here was left out: {listed}{more}."]
+
+
+def _cut(sentence: str) -> str:
+    """Return a sentence about a link, which may quote as much as its author likes, cut to size."""
+    return sentence if len(sentence) <= LONGEST_SENTENCE else f"{sentence[:LONGEST_SENTENCE]}…"

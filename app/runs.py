@@ -59,8 +59,8 @@ class Runs:
             run.stop()
         return run is not None
 
-    def look(self, run_id: str, look: Mapping[str, Any]) -> None:
-        """Note the look that a page wants, for the pictures that are still to come."""
+    def look(self, run_id: str, changed: Mapping[str, Any]) -> None:
+        """Note what a page wants changed in the look of the pictures that are still to come."""
         run = self._runs.get(run_id)
         if run is not None:
-            run.look = dict(look)
+            run.look = {**run.look, **changed}

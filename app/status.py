@@ -8,17 +8,19 @@ import html
 import logging
 import os
 import platform
-import secrets
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.engine import Engine
+from app.messages import duration, quiet
 from app.notes import Notes
+from app.pieces import block, cell, facts, size, table
 from backends.errors import Cancelled, GlassworkError
 from backends.jobs.base import JobState
 
@@ -133,54 +135,7 @@ def stop_job(engine: Engine, key: object) -> bool:
     return job is not None
 
 
-def block(title: str, draw: Callable[[], str]) -> str:
-    """Return a block of the page; what goes wrong in it is told in it."""
-    try:
-        body = draw()
-    except Exception as error:
-        body = error_html(told(error))
-    return f'<section class="gw-block"><h3>{html.escape(title)}</h3>{body}</section>'
-
-
-def told(error: BaseException) -> str:
-    """Return the sentence of an error; what is not meant for users goes to the log under an id."""
-    if isinstance(error, GlassworkError):
-        return str(error)
-    number = secrets.token_hex(2)
-    log.error("id %s", number, exc_info=error)
-    return f"Something went wrong (id {number})."
-
-
-def error_html(sentence: str) -> str:
-    """Return a sentence about an error, escaped."""
-    return f'<p class="gw-error" role="alert">{html.escape(sentence)}</p>'
-
-
-def quiet_html(sentence: str) -> str:
-    """Return a sentence in the secondary color, escaped."""
-    return f'<p class="gw-secondary">{html.escape(sentence)}</p>'
-
-
-def table(columns: Sequence[str], rows: Iterable[str], numbers: Sequence[int] = ()) -> str:
-    """Return a table of rows that are drawn already; `numbers` are columns set to the right."""
-    heads = "".join(
-        f'<th scope="col"{_right(i in numbers)}>{html.escape(name)}</th>'
-        for i, name in enumerate(columns)
-    )
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f'<table class="gw-table"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def cell(text: str, is_number: bool = False) -> str:
-    """Return a cell with text, escaped."""
-    return f"<td{_right(is_number)}>{html.escape(text)}</td>"
-
-
-def size(number: int) -> str:
-    """Return bytes in MB, from a thousand of them in GB."""
-    return f"{number / 1e6:.1f} MB" if number < 1e9 else f"{number / 1e9:.1f} GB"
-
-
+@cache
 def own_version() -> str:
     """Return the version of Glasswork, installed or run from its sources."""
     try:
@@ -193,10 +148,6 @@ def own_version() -> str:
         return "unknown"
 
 
-def _right(is_number: bool) -> str:
-    return ' class="gw-number"' if is_number else ""
-
-
 def _titles() -> dict[str, str]:
     from views.discovery import find_tools
 
@@ -206,11 +157,11 @@ def _titles() -> dict[str, str]:
 def _jobs(engine: Engine, titles: dict[str, str]) -> str:
     jobs = engine.runner.jobs()
     if not jobs:
-        return quiet_html("Nothing is being computed.")
+        return quiet("Nothing is being computed.")
     rows = [
         _job_row(job, titles.get(job.method, job.method), _is_ending(engine, job)) for job in jobs
     ]
-    columns = ("Method", "Now", "Done", "Time left", "Running", "Followers", "", "")
+    columns = ("Method", "Now", "Done", "Time left", "Time so far", "Followers", "", "")
     return table(columns, rows, numbers=(2, 3, 4, 5))
 
 
@@ -221,7 +172,7 @@ def _job_row(job: JobState, title: str, is_ending: bool) -> str:
     stop = "disabled>Stopping…" if is_ending else 'title="Stops it for all who follow it">Stop'
     return "".join(
         [
-            cell(title),
+            f'<td>{html.escape(title)} <span class="gw-secondary">{key[:8]}</span></td>',
             cell(now.note),
             cell(done, True),
             cell("" if now.seconds_left is None else f"about {duration(now.seconds_left)}", True),
@@ -231,14 +182,6 @@ def _job_row(job: JobState, title: str, is_ending: bool) -> str:
             f'<td><button type="button" class="gw-button" data-key="{key}" {stop}</button></td>',
         ]
     )
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it: seconds, minutes, or hours and minutes."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _is_ending(engine: Engine, state: JobState) -> bool:
@@ -255,12 +198,12 @@ def _is_ending(engine: Engine, state: JobState) -> bool:
 def _cache(engine: Engine) -> str:
     usage = engine.store.usage()
     rows = [
-        cell(kind) + cell(f"{count:,}", True) + cell(f"{held / 1e6:,.1f}", True)
+        cell(kind) + cell(f"{count:,}", True) + cell(size(held), True)
         for kind, (count, held) in sorted(usage.by_kind.items())
     ]
     entries = "1 entry" if usage.entries == 1 else f"{usage.entries:,} entries"
     text = f"<p>{entries}, {size(usage.bytes)} of {size(usage.limit)}</p>"
-    return text + (table(("Kind", "Entries", "MB"), rows, numbers=(1, 2)) if rows else "")
+    return text + (table(("Kind", "Entries", "Size"), rows, numbers=(1, 2)) if rows else "")
 
 
 def _models(engine: Engine) -> str:
@@ -270,14 +213,14 @@ def _models(engine: Engine) -> str:
     missing = len(entries) - len(ready) - offered
     text = f"<p>{len(ready)} ready, {offered} can be downloaded, {missing} not here</p>"
     in_memory = [f"{ref.id} ({ref.dtype}, {size(held)})" for ref, held in engine.registry.loaded()]
-    return text + _facts({"Ready": ", ".join(ready), "In memory": ", ".join(in_memory) or "none"})
+    return text + facts({"Ready": ", ".join(ready), "In memory": ", ".join(in_memory) or "none"})
 
 
 def _machine(engine: Engine, versions: str) -> str:
     import psutil
 
     settings, memory = engine.settings, psutil.virtual_memory()
-    facts = {
+    rows = {
         "Device": _device(engine),
         "Threads": str(settings.threads or f"torch decides ({os.cpu_count()} cores)"),
         "Memory": f"{size(memory.available)} of {size(memory.total)} free",
@@ -285,7 +228,7 @@ def _machine(engine: Engine, versions: str) -> str:
         "Notes": _notes(settings.home),
         "Versions": versions,
     }
-    return _facts(facts)
+    return facts(rows)
 
 
 def _device(engine: Engine) -> str:
@@ -308,11 +251,6 @@ def _notes(home: Path) -> str:
         return str(Notes(home).count())
     except GlassworkError as error:
         return str(error)
-
-
-def _facts(facts: dict[str, str]) -> str:
-    rows = (f'<tr><th scope="row">{html.escape(k)}</th>{cell(v)}</tr>' for k, v in facts.items())
-    return f'<table class="gw-table"><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _versions() -> str:

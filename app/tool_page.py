@@ -91,7 +91,7 @@ def _form(tool: Tool, known: Known) -> tuple[dict[str, Any], dict[str, Any]]:
     names = list(method.request.model_fields)
     first = tool.fields or tuple(names)
     example = method.example.model_dump(mode="json")
-    adapted = tool.adapt(example, known) if tool.adapt else {}
+    adapted = tool.adapt(example, known, "") if tool.adapt else {}
 
     def place(name: str) -> None:
         if fields.is_upload(method.request.model_fields[name]):
@@ -114,7 +114,14 @@ def _buttons(tool: Tool) -> tuple[Any, Any, Any]:
 
     key, is_long = tool.method.key, tool.method.seconds > LONG
     with gr.Row(elem_classes=["gw-buttons"]):
-        run = gr.Button(run_label(tool), variant="primary", elem_id=f"{key}-run", min_width=120)
+        # It can be pressed once the first visit has filled the form.
+        run = gr.Button(
+            run_label(tool),
+            variant="primary",
+            interactive=False,
+            elem_id=f"{key}-run",
+            min_width=120,
+        )
         stop = gr.Button("Stop", visible=False, elem_id=f"{key}-stop", min_width=80)
     goes_on = gr.Checkbox(
         is_long,

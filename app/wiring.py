@@ -10,7 +10,7 @@ there. Stop sets a flag which the generator looks at, so that a follower leaves 
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app import messages
@@ -23,9 +23,10 @@ from app.tool_page import ToolPage
 from backends.accept import accept, request_key
 from backends.contract import Method, Request
 from backends.errors import BadRequest, Cancelled, GlassworkError
-from backends.jobs.base import Stored
+from backends.jobs.base import Job, Stored
 from views import fields
 from views.contract import FollowUp, View
+from views.slot import is_slot
 
 log = logging.getLogger("glasswork.page")
 
@@ -61,22 +62,27 @@ class Wiring:
         def steps() -> Iterator[Updates]:
             yield self.form.right()
             request = accept(self.method, fields.raw(self.method, form), self.engine.known)
-            yield from self._followed(request, look if shown else {}, goes_on)
+            job = self.engine.runner.submit(self.method, request, goes_on=goes_on)
+            yield from self._followed(request, job, look if shown else {})
 
         yield from self._guarded(steps)
 
     def stop(self, running: str) -> Updates:
         """Ask a session's run to end; its generator says when it has."""
-        is_running = self.runs.stop(running)
-        return {self.page.status: messages.message("Stopping." if is_running else "")}
+        if not self.runs.stop(running):
+            return self._nothing()
+        return {self.page.status: messages.message("Stopping.")}
 
-    def _followed(
-        self, request: Request, look: Mapping[str, Any], goes_on: bool
-    ) -> Iterator[Updates]:
+    def _followed(self, request: Request, job: Job, look: Mapping[str, Any]) -> Iterator[Updates]:
         page = self.page
-        job = self.engine.runner.submit(self.method, request, goes_on=goes_on)
         with self.runs.begun(job, look) as run:
-            yield {page.running: run.id, page.shown: {}, page.foot: None, **self._buttons(True)}
+            yield {
+                page.running: run.id,
+                page.shown: {},
+                page.foot: None,
+                **self._emptied(page.panel.follow_ups),
+                **self._buttons(True),
+            }
             for state in job.events():
                 if run.is_stopped:
                     break
@@ -122,27 +128,32 @@ class Wiring:
 
     def relook(self, name: str, shown: Shown, running: str, *values: Any) -> Updates:
         """Draw again what depends on a control that was moved."""
-        return self._relooked({name}, shown, running, self.look(values))
+        look = self.look(values)
+        return self._answered(lambda: self._relooked(name, shown, running, look))
 
     def pick(self, name: str, keys: Any, shown: Shown, running: str, *values: Any) -> Updates:
         """Write what was clicked or selected into a control, and draw what depends on it."""
         chosen = ",".join(map(str, keys)) if isinstance(keys, list) else str(keys or "")[:100]
-        return self._relooked({name}, shown, running, self.look(values) | {name: chosen}, True)
+        look = self.look(values) | {name: chosen}
+        return self._answered(lambda: self._relooked(name, shown, running, look, True))
 
     def advance(self, shown: Shown, running: str, *values: Any) -> Updates:
         """Move the slider that plays by one, from its end to its begin."""
-        name, look = self.page.panel.play, self.look(values)
-        result = self._source(shown, running)
+        look = self.look(values)
+        return self._answered(lambda: self._advanced(shown, running, look))
+
+    def _advanced(self, shown: Shown, running: str, look: dict[str, Any]) -> Updates:
+        name, result = self.page.panel.play, self._source(shown, running)
         if result is None:
             return self._nothing()
         offered = self.page.panel.fit(result, look)[name]
         nearest = int(look[name] or 0) + 1
         look[name] = nearest if nearest <= offered["maximum"] else offered["minimum"]
-        return self._relooked({name}, shown, running, look, True)
+        return self._relooked(name, shown, running, look, True)
 
     def _relooked(
         self,
-        changed: set[str],
+        name: str,
         shown: Shown,
         running: str,
         look: dict[str, Any],
@@ -150,17 +161,16 @@ class Wiring:
     ) -> Updates:
         page, result = self.page, self._source(shown, running)
         if result is None:
+            self.runs.look(running, {name: look[name]})
             return self._nothing()
         in_force, controls = fitted(page, result, look)
-        self.runs.look(running, in_force)
+        self.runs.look(running, {name: in_force[name]})
         views = [
-            v
-            for v in page.panel.views
-            if v.follows not in changed and (v.uses is None or changed & set(v.uses))
+            v for v in page.panel.views if v.follows != name and (v.uses is None or name in v.uses)
         ]
-        updates = drawn(page, result, in_force, views, preliminary=bool(running))
+        updates = drawn(page, result, in_force, views, preliminary=not shown)
         if moves_controls:
-            updates |= {page.panel.look[n]: controls[page.panel.look[n]] for n in changed}
+            updates[page.panel.look[name]] = controls[page.panel.look[name]]
         if shown:
             stored = self._recalled(shown)
             request = self.method.request.model_validate(shown["request"])
@@ -169,10 +179,10 @@ class Wiring:
 
     def _source(self, shown: Shown, running: str) -> Any:
         """Return what is on the screen: a preliminary result, else the stored one, else None."""
+        if shown:
+            return self._recalled(shown).result
         run = self.runs.get(running)
-        if run is not None:
-            return run.partial
-        return self._recalled(shown).result if shown else None
+        return None if run is None else run.partial
 
     def _recalled(self, shown: Shown) -> Stored:
         stored = self.engine.runner.recall(self.method, shown["key"])
@@ -196,7 +206,7 @@ class Wiring:
     ) -> Iterator[Updates]:
         opened = follow_up.opens(self._recalled(shown).result, look) if shown else None
         if opened is None:
-            yield self._nothing()
+            yield self._emptied([follow_up]) if shown else self._nothing()
             return
         method = self.engine.found.get(opened[0])
         request = accept(method, opened[1], self.engine.known)
@@ -218,6 +228,13 @@ class Wiring:
             **self._buttons(False),
         }
 
+    def _emptied(self, follow_ups: Sequence[FollowUp]) -> Updates:
+        """Take away what was shown for an earlier choice."""
+        import gradio as gr
+
+        hidden = gr.update(visible=False)
+        return {each.place: "" if is_slot(each.place) else hidden for each in follow_ups}
+
     # The form
 
     def visit(self, query: Mapping[str, str], visits: int) -> Iterator[Updates]:
@@ -226,7 +243,7 @@ class Wiring:
         elsewhere = query.get("method", method.key) != method.key
         first = visits == 0 or (visits == 1 and self.is_first and elsewhere)
         if not first or (visits == 0 and self.is_first and elsewhere and self._known(query)):
-            yield {page.visits: visits + 1}
+            yield {page.visits: visits + 1, **self.form.models()}
             return
         yield {page.visits: 2}
         yield from self._guarded(lambda: self._opened(query))
@@ -234,22 +251,30 @@ class Wiring:
     def _known(self, query: Mapping[str, str]) -> bool:
         return query.get("method") in self.engine.found.methods
 
+    def _strange(self, query: Mapping[str, str]) -> list[str]:
+        """Say that a link names no method of this page."""
+        if not self.is_first or "method" not in query or self._known(query):
+            return []
+        return [f"Method {query['method'][:40]!r} is unknown here; the page opens without a link."]
+
     def _opened(self, query: Mapping[str, str]) -> Iterator[Updates]:
         page, known = self.page, self.engine.known
         link = restored(self.method, query, known, self.engine.store)
         yield {
-            page.banner: messages.banner(link.sentences),
+            page.banner: messages.banner([*self._strange(query), *link.sentences]),
             **self.form.filled(link.request),
             **placeholder(page, "Press Run to draw this figure."),
+            **self._buttons(False),
         }
         if link.request is None:
             return
         key = request_key(self.method, link.request, known)
+        job = self.engine.runner.find(key)
         stored = self.engine.runner.recall(self.method, key)
         if stored is not None:
             yield self._result(link.request, key, stored, link.look)
-        elif self.engine.runner.find(key) is not None:
-            yield from self._followed(link.request, link.look, goes_on=False)
+        elif job is not None and job.join():  # A new one is never begun for a link.
+            yield from self._followed(link.request, job, link.look)
 
     # Errors
 
@@ -262,8 +287,21 @@ class Wiring:
             yield {self.page.status: ended, **self._buttons(False)}
         except GlassworkError as error:
             yield {**self.form.problem(error), **self._buttons(False)}
-        except Exception:
-            number = secrets.token_hex(2)
-            log.exception("id %s", number)
-            text = f"Something went wrong (id {number}). The log has the details."
-            yield {self.page.status: messages.problem(text), **self._buttons(False)}
+        except Exception as error:
+            yield {self.page.status: _unexpected(error), **self._buttons(False)}
+
+    def _answered(self, answer: Callable[[], Updates]) -> Updates:
+        """Return an answer; an error becomes a sentence. A run that is under way goes on."""
+        try:
+            return answer()
+        except GlassworkError as error:
+            return self.form.problem(error)
+        except Exception as error:
+            return {self.page.status: _unexpected(error)}
+
+
+def _unexpected(error: Exception) -> str:
+    """Log an error with its traceback, and return a sentence with the id that it has there."""
+    number = secrets.token_hex(2)
+    log.error("id %s", number, exc_info=error)
+    return messages.problem(f"Something went wrong (id {number}). The log has the details.")

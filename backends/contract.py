@@ -98,7 +98,8 @@ class Method(Generic[R]):
 
     `example` is what the page opens with; `small` overrides its fields so that it ends within two
     seconds on the tiny model of the tests. `requires` names capabilities of a model (`rotary`),
-    `seconds` is the expected order of time of the example.
+    `seconds` is the expected order of time of the example. `warm_up` names a function of the worker
+    process (`package.module:function`) that makes a first run start sooner.
     """
 
     key: str
@@ -111,6 +112,7 @@ class Method(Generic[R]):
     small: Mapping[str, Any] = field(default_factory=dict)
     requires: tuple[str, ...] = ()
     seconds: int | float = 10
+    warm_up: str = ""
 
     @property
     def about(self) -> str:

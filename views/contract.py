@@ -18,6 +18,7 @@ from backends.contract import Known, Method
 
 Look = Mapping[str, Any]
 Figure = Callable[[Any, Look], go.Figure | None]
+Adapt = Callable[[Mapping[str, Any], Known, str], Mapping[str, Mapping[str, Any]]]
 Frames = Callable[[Any, Look], Mapping[str, Mapping[str, Any]]]
 
 
@@ -92,5 +93,5 @@ class Tool:
     order: int = 100
     fields: tuple[str, ...] = ()
     build: Callable[[], Panel] | None = None
-    adapt: Callable[[Mapping[str, Any], Known], Mapping[str, Mapping[str, Any]]] | None = None
+    adapt: Adapt | None = None
     caution: str = ""

@@ -121,10 +121,14 @@ def upload(method: Method[Any], name: str) -> Any:
 
 
 def raw(method: Method[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a form's values as raw fields. Empty is not given where the default is empty too."""
+    """Return a form's values as raw fields. Empty is not given where the default is empty too.
+
+    Elsewhere an emptied number is given as empty text, so that it is refused, not replaced unseen.
+    """
     defaults = {name: field.default for name, field in method.request.model_fields.items()}
+    given = {name: "" if value is None else value for name, value in values.items()}
     return {
         name: value
-        for name, value in values.items()
-        if value is not None and not (value == "" and defaults[name] in ("", None))
+        for name, value in given.items()
+        if not (value == "" and defaults[name] in ("", None))
     }

@@ -4,7 +4,7 @@ const INK = '#1b1f24', EDGE = '#ffffff';
 const node = () => element.querySelector('.figure');
 const css = name => getComputedStyle(document.body).getPropertyValue(name).trim();
 const plain = text => new DOMParser().parseFromString(text || '', 'text/html').documentElement.textContent;
-let drawn = null;
+let drawn = null, frame = null;
 
 // On a dark page the ink of lines, marks and text turns, and so do the light edges of points.
 function inked(value, colors) {
@@ -26,12 +26,15 @@ function arranged(fig) {
     const removed = layout.template?.layout?.modebar?.remove || [];
     layout.modebar = {...(layout.modebar || {}), remove: removed.filter(name => name !== 'lasso2d')};
   }
-  if (element.clientWidth < 620 && layout.legend?.orientation === 'v') {
+  if ((element.clientWidth || window.innerWidth) < 620 && layout.legend?.orientation === 'v') {
     layout.legend = {...layout.legend, orientation: 'h', x: 0, xanchor: 'left', y: 0,
       yref: 'container', yanchor: 'bottom'};
   }
   return fig;
 }
+
+// The server has a new figure, which shows what the controls say.
+function renew() { frame = null; return draw(); }
 
 async function draw() {
   const place = node(), fig = props.value && JSON.parse(props.value);
@@ -62,17 +65,28 @@ async function draw() {
     const keys = (e?.points || []).map(p => p.customdata).filter(key => key !== undefined);
     if (fig.selects) trigger('select', {keys: [...new Set(keys.map(String))]});
   });
+  if (frame !== null) await follow(frame);
+  else delete place.dataset.frame;
   place.dataset.drawn = Number(place.dataset.drawn || 0) + 1;
 }
 
+async function follow(value) {
+  if (!(drawn.frames || []).some(each => each.name === value)) return;
+  frame = value;
+  try {
+    await window.Plotly.animate(node(), [value],
+      {mode: 'immediate', frame: {duration: 0, redraw: true}, transition: {duration: 0}});
+    node().dataset.frame = value;
+    const title = drawn.frames.find(each => each.name === value).layout?.meta?.title;
+    if (title) element.querySelector('h3').textContent = plain(title);
+  } catch (error) {
+    if (error) throw error;  // Nothing is said where a later frame came in between.
+  }
+}
+
 // A control moved: show the frame of its new value, if this figure follows it.
-element.addEventListener('gw-follow', async event => {
-  const {control, value} = event.detail;
-  if (!drawn || drawn.follows !== control) return;
-  if (!(drawn.frames || []).some(frame => frame.name === value)) return;
-  await window.Plotly.animate(node(), [value],
-    {mode: 'immediate', frame: {duration: 0, redraw: true}, transition: {duration: 0}});
-  node().dataset.frame = value;
+element.addEventListener('gw-follow', event => {
+  if (drawn && drawn.follows === event.detail.control) follow(event.detail.value);
 });
 
 let pending = 0;
@@ -87,5 +101,5 @@ new MutationObserver(() => {
   const now = document.body.classList.contains('dark');
   if (now !== dark) { dark = now; draw(); }
 }).observe(document.body, {attributes: true, attributeFilter: ['class']});
-watch('value', draw);
+watch('value', renew);
 draw();

@@ -9,7 +9,7 @@ next run. A job that goes on outlives its followers, until someone stops it.
 import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any
 
@@ -161,6 +161,13 @@ class LocalRunner:
                 JobState(j.key, j.method, j.lane, j.progress, j.followers, now - j.began)
                 for j in self._jobs.values()
             ]
+
+    def warm_up(self, methods: Iterable[Method[Any]]) -> None:
+        """Let the worker process prepare for these methods, unless a job is under way already."""
+        functions = dict.fromkeys(m.warm_up for m in methods if m.warm_up)
+        if not self.jobs():
+            for function in functions:
+                self._worker.submit(function)
 
     def close(self) -> None:
         """Stop all jobs and end the worker process."""

@@ -426,11 +426,10 @@ def test_the_doctor_looks_without_computing(home: Home) -> None:
 
 
 def test_help_is_printed(home: Home) -> None:
-    for words in (["--help"], []):
-        done = home.call(*words)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert all(PREFIX + setting.name in done.stdout for setting in SETTINGS)
-        assert all(f"  {name} " in done.stdout for name in ("run", "methods", "cache", "doctor"))
+    done = home.call("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(PREFIX + setting.name in done.stdout for setting in SETTINGS)
+    assert all(f"  {name} " in done.stdout for name in ("run", "methods", "cache", "doctor"))
     done = home.call("run", "knowledge_map", "--help")
     assert (done.returncode, done.stderr) == (0, "")
     fields = find_methods().methods["knowledge_map"].request.model_fields
@@ -451,7 +450,7 @@ def test_the_cache_is_shown_verified_and_cleared(copy: Home, tmp_path: Path) -> 
     shown = copy.call("cache", "show")
     assert shown.returncode == 0
     assert re.match(r"\d+ entries, [\d.]+ MB of 20000", shown.stdout)
-    assert re.search(r"^  result/knowledge_map/1 +\d+ ", shown.stdout, re.MULTILINE)
+    assert re.search(r"^  result/knowledge_map/\d+ +\d+ ", shown.stdout, re.MULTILINE)
     assert re.search(r"^  activation/1 +\d+ ", shown.stdout, re.MULTILINE)
     verified = copy.call("cache", "verify")
     assert (verified.returncode, verified.stderr) == (0, "")

@@ -62,7 +62,7 @@ def build() -> Panel:
     """Place the controls and the figures."""
     import gradio as gr
 
-    with gr.Row(elem_classes=["gw-look"]):
+    with gr.Row(elem_classes=["gw-controls"]):
         step = gr.Slider(0, 1, 0, step=1, label="Step", elem_id="toy-step")
         play = gr.Button("Play", elem_id="toy-play")
         picked = gr.Textbox(visible="hidden", elem_id="toy-picked")
@@ -99,7 +99,7 @@ def _opens(result: ToyResult, look: Look) -> tuple[str, Mapping[str, Any]] | Non
     return ("toy", {"steps": int(look["picked"]) + 1}) if look.get("picked") else None
 
 
-def adapt(values: Mapping[str, Any], known: Known) -> Mapping[str, Mapping[str, Any]]:
+def adapt(values: Mapping[str, Any], known: Known, changed: str) -> Mapping[str, Mapping[str, Any]]:
     """Let a text of one step be short."""
     return {"text": {"placeholder": f"for {values.get('steps')} steps"}}
 

@@ -88,7 +88,7 @@ FIGURES = {"curve": curve, "age": lambda result, look: None, "other": curve}
 
 def made(folder: Path, **changed: Any) -> Path:
     """Write the zip of `RESULT`."""
-    given = {"figures": FIGURES, "look": {"band": "7"}, "lines": LINES, "stored": STORED} | changed
+    given = {"figures": {}, "look": {"band": "7"}, "lines": LINES, "stored": STORED} | changed
     return export_zip(folder, METHOD, OwnRequest(), KEY, **given)
 
 
@@ -107,7 +107,7 @@ def rows(text: str) -> list[dict[str, str]]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return what is in the zip of `RESULT`."""
-    return contents(made(tmp_path_factory.mktemp("zip")))
+    return contents(made(tmp_path_factory.mktemp("zip"), figures=FIGURES))
 
 
 def test_the_zip_is_named_by_method_and_fingerprint(tmp_path: Path) -> None:
@@ -150,9 +150,10 @@ def test_the_readme_names_every_file_and_the_command(files: dict[str, bytes]) ->
 
 
 def test_equal_calls_give_equal_bytes(tmp_path: Path) -> None:
-    first = made(tmp_path / "a").read_bytes()
+    one = {"figures": {"curve": curve}}
+    first = made(tmp_path / "a", **one).read_bytes()
     recalled = replace(STORED, hit=True, counts={"forward_passes": 3})
-    assert made(tmp_path / "b", stored=recalled).read_bytes() == first
+    assert made(tmp_path / "b", stored=recalled, **one).read_bytes() == first
     with zipfile.ZipFile(tmp_path / "a" / "own-cdcdcdcd.zip") as archive:
         assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
 
@@ -281,12 +282,12 @@ def test_a_failure_leaves_no_part_and_the_earlier_zip(
 ) -> None:
     before = made(tmp_path).read_bytes()
 
-    def full(*arguments: Any) -> None:
+    def full(*arguments: Any, **named: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
     with pytest.raises(OSError, match="No space left"):
-        made(tmp_path, figures={})
+        made(tmp_path)
     monkeypatch.undo()
     assert [(f.name, f.read_bytes()) for f in tmp_path.iterdir()] == [("own-cdcdcdcd.zip", before)]
 

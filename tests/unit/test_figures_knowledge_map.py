@@ -14,6 +14,9 @@ from backends.codec import array_fields
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views import figure as look_of
 from views.tools.knowledge_map import FIGURES, TOOL
+from views.tools.knowledge_map.layer_line import line_frames
+from views.tools.knowledge_map.map import layer_figure, map_frames
+from views.tools.knowledge_map.plain import numbers
 
 LAYERS, SAMPLES = [0, 5, 9], 20
 NASTY = "<b>x</b> & <script>alert(1)</script>"
@@ -44,6 +47,10 @@ def drugs(samples: int = SAMPLES, classes: int = 3) -> KnowledgeMapResult:
         **dict.fromkeys(line + stages),
         labels=np.array([_labels(classes, samples), second]),
         norm=_f(10 + rng.random((len(LAYERS), samples))),
+        neighbors=rng.permuted(np.tile(np.arange(samples), (len(LAYERS), samples, 1)), axis=2)[
+            ..., :10
+        ],
+        neighbor_cosine=_f(np.tile(np.linspace(0.9, 0.1, 10), (len(LAYERS), samples, 1))),
         silhouette=curve,
         silhouette_low=curve - 0.05,
         silhouette_high=curve + 0.05,
@@ -173,6 +180,11 @@ def behind(result: KnowledgeMapResult, label: str) -> list[Any]:
     return [trace for trace, visible in zip(figure.data, shown, strict=True) if visible]
 
 
+def listed(values: Any) -> list[Any]:
+    """Return coordinates as a frame holds them: undefined ones are None."""
+    return [None if not np.isfinite(v) else pytest.approx(float(v), rel=1e-6) for v in values]
+
+
 @pytest.fixture(scope="module")
 def all_figures() -> dict[str, dict[str, Any]]:
     """Return every figure of every set as parsed JSON."""
@@ -239,10 +251,18 @@ def test_a_set_without_label_columns_has_a_map_but_no_separability() -> None:
     assert [trace.name for trace in draw("map", result).data] == ["all prompts"]
 
 
-@pytest.mark.parametrize("look", [{"layer": 7}, {"layer": "x"}, {"layer": None}, {"layer": []}])
-def test_an_unknown_layer_shows_the_last(look: dict[str, Any]) -> None:
-    title = draw("map", drugs(), **look).layout.meta["title"]
+@pytest.mark.parametrize("layer", ["x", None, [], "nan", float("inf")])
+def test_an_unknown_layer_shows_the_last(layer: Any) -> None:
+    title = draw("map", drugs(), layer=layer).layout.meta["title"]
     assert title.startswith("Knowledge map, layer 9: ")
+
+
+@pytest.mark.parametrize(
+    ("layer", "shown"), [(-3, 0), (2, 0), (3, 5), ("6", 5), (7, 5), (8.0, 9), ("1e9", 9)]
+)
+def test_a_layer_that_is_not_there_shows_the_nearest(layer: Any, shown: int) -> None:
+    title = draw("map", drugs(), layer=layer).layout.meta["title"]
+    assert title.startswith(f"Knowledge map, layer {shown}: ")
 
 
 def test_a_layer_of_a_link_is_text_and_names_the_layer_not_its_index() -> None:
@@ -299,6 +319,119 @@ def test_dropped_prompts_are_light_grey_and_named() -> None:
     dropped = draw("map", drugs(), column="second").data[0]
     assert (dropped.name, len(dropped.x)) == ("dropped (class under 3 prompts)", 4)
     assert dropped.marker.color == look_of.FAINT
+
+
+@pytest.mark.parametrize(("kind", "name", "look"), CASES)
+def test_figures_put_together_without_plotlys_checks_pass_them(
+    kind: str, name: str, look: dict[str, Any]
+) -> None:
+    asked = {**look, "point": "3", "search": "patient"}
+    for draw_it in (FIGURES[name], layer_figure):
+        figure = draw_it(SETS[kind](), asked)
+        assert figure is not None
+        again = go.Figure(json.loads(figure.to_json()))
+        assert json.loads(again.to_json()) == json.loads(figure.to_json())
+
+
+def test_every_figure_has_the_template_of_the_house(all_figures: dict[str, Any]) -> None:
+    house = json.loads(look_of.finish(go.Figure(), "").to_json())["layout"]["template"]
+    for case, figure in all_figures.items():
+        assert figure["layout"]["template"] == house, case
+
+
+def test_the_axes_of_the_collapse_have_ticks_of_their_own() -> None:
+    axis = draw("collapse", drugs()).layout.yaxis2
+    assert (axis.tickmode, axis.overlaying, axis.side) == ("auto", "y", "right")
+
+
+LOOKS: list[dict[str, Any]] = [
+    {},
+    {"column": "second", "point": "3"},
+    {"point": "0", "search": "TAKES <B>X</b> & <script>alert(1)</script> 1"},
+    {"search": "nothing has this"},
+]
+
+
+@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_frame_of_the_map_is_the_figure_drawn_at_that_layer(
+    kind: str, look: dict[str, Any]
+) -> None:
+    result = SETS[kind]()
+    holes = result.map.copy()
+    holes[1, 4] = np.nan
+    result = replace(result, map=holes * _f([1, 10, 100])[:, None, None])
+    frames = map_frames(result, look)
+    assert list(frames) == [str(layer) for layer in range(10)]
+    json.dumps(frames, allow_nan=False)
+    for name, frame in frames.items():
+        figure = layer_figure(result, {**look, "layer": name})
+        assert frame["traces"] == list(range(len(figure.data)))
+        for moved, trace in zip(frame["data"], figure.data, strict=True):
+            assert moved["x"] == listed(trace.x)
+            assert moved["y"] == listed(trace.y)
+            assert moved.get("text") == (None if trace.text is None else list(trace.text))
+        assert frame["layout"]["xaxis"]["range"] == list(figure.layout.xaxis.range)
+
+
+def test_frames_of_layers_of_one_size_leave_the_ranges_alone() -> None:
+    assert all(frame["layout"] == {} for frame in map_frames(drugs(), {}).values())
+
+
+def test_six_layers_and_the_figure_of_the_page_have_no_slider_and_no_frames_of_plotly() -> None:
+    assert map_frames(drugs(), {"view": "multiples"}) == {}
+    figure = layer_figure(drugs(), {"layer": 5})
+    assert not figure.frames
+    assert not figure.layout.sliders
+    assert not figure.layout.updatemenus
+    drawn, file = (json.loads(f.to_json()) for f in (figure, draw("map", drugs(), layer=5)))
+    assert drawn["data"] == file["data"]
+
+
+def test_the_map_rings_what_was_clicked_its_neighbors_and_what_was_found() -> None:
+    result = drugs()
+    figure = layer_figure(result, {"layer": 5, "point": "3", "search": "takes"})
+    near, point, found = figure.data[-3:]
+    assert [t.name for t in (near, point, found)] == ["its neighbors", "selected", "found (20)"]
+    np.testing.assert_allclose(near.x, result.map[1, result.neighbors[1, 3], 0], rtol=1e-3)
+    np.testing.assert_allclose(point.y, result.map[1, [3], 1], rtol=1e-3)
+    assert point.marker.line.width > found.marker.line.width > near.marker.line.width
+    for ring in (near, point, found):
+        assert (ring.hoverinfo, ring.customdata) == ("skip", None)
+        assert ring.marker.color == "#0b6e99"
+
+
+def test_the_search_looks_into_prompts_and_entities_in_any_case() -> None:
+    result = replace(drugs(), entities=["Aspirin" if i == 7 else "" for i in range(SAMPLES)])
+    assert layer_figure(result, {"search": "ASPI"}).data[-1].name == "found (1)"
+    assert layer_figure(result, {"search": "opium"}).data[-1].name == "found (0)"
+    plain = [trace.name for trace in layer_figure(result, {"search": " "}).data]
+    assert not any(name.startswith("found") for name in plain)
+
+
+@pytest.mark.parametrize("point", ["", None, "20", "-1", "x", "9" * 5_000, []])
+def test_a_point_that_is_not_there_has_no_ring(point: Any) -> None:
+    assert len(layer_figure(drugs(), {"point": point}).data) == 3
+
+
+@pytest.mark.parametrize("name", ["separability", "collapse"])
+def test_a_frame_of_the_figures_by_layer_is_their_line_at_that_layer(name: str) -> None:
+    frames = line_frames(drugs(), {})
+    json.dumps(frames, allow_nan=False)
+    assert list(frames) == [str(layer) for layer in range(10)]
+    for layer, frame in frames.items():
+        layout = json.loads(draw(name, drugs(), layer=layer).to_json())["layout"]
+        assert frame["layout"]["shapes"] == layout["shapes"]
+        assert frame["layout"]["annotations"] == layout["annotations"]
+        assert frame["data"] == frame["traces"] == []
+    assert frames["5"]["layout"]["annotations"][1]["text"] == "layer 5"
+    assert not draw(name, drugs()).layout.shapes
+
+
+def test_numbers_are_short_decimals_of_four_digits_and_none() -> None:
+    given = [[0.1234567, -123456.0, 0.0], [np.nan, 3e-7, 9999.96]]
+    assert numbers(given) == [[0.1235, -123500.0, 0.0], [None, 3e-7, 10000.0]]
+    assert numbers(np.zeros((2, 0, 2))) == [[], []]
 
 
 def test_color_and_symbol_tell_twenty_four_classes_apart_and_the_rest_is_one_grey_group() -> None:

@@ -4,8 +4,8 @@ Every prompt of a concept set is run through the model once; the residual stream
 (`blocks.{l}.hook_resid_post`) at one chosen place of each prompt gives X[l]. Per layer: a picture
 (UMAP or PCA in two dimensions), a metric space of up to 30 dimensions, separability of every label
 column (silhouette with permutation null and bootstrap interval, and a cross-validated linear
-probe beside a shuffled-label control), the nearest other prompts of each prompt, linearity for sets with
-a value, stage geometry for sets with stages, and collapse diagnostics.
+probe beside a shuffled-label control), the nearest other prompts of each prompt, linearity for sets
+with a value, stage geometry for sets with stages, and collapse diagnostics.
 
 Position 0 never counts: it carries the massive activations, so a prompt whose chosen token would
 stand there is refused. Other positions with large residuals do count; `drop_massive` is there to
@@ -31,6 +31,7 @@ from backends.math.geometry import nearest_by_cosine, normalize, token_overlap_d
 from backends.math.layer_scores import collapse, stage_arrays
 from backends.math.silhouette import silhouette_samples
 from backends.methods.knowledge_map.layers import (
+    WARM_UP,
     Frame,
     aligned,
     label_numbers,
@@ -226,4 +227,5 @@ METHOD = Method(
     example=KnowledgeMapRequest(domain="drug"),
     small={"model": "tiny", "projection": "pca", "domain": "symptom", "labels": "body_system"},
     seconds=120,
+    warm_up=WARM_UP,
 )

@@ -6,7 +6,9 @@ from backends.methods.knowledge_map import METHOD
 from views.contract import Figure, Tool
 from views.tools.knowledge_map.age import age_figure
 from views.tools.knowledge_map.collapse import collapse_figure
-from views.tools.knowledge_map.map import map_figure
+from views.tools.knowledge_map.form import adapt
+from views.tools.knowledge_map.panel import build
+from views.tools.knowledge_map.player import map_figure
 from views.tools.knowledge_map.progression import progression_figure
 from views.tools.knowledge_map.separability import separability_figure
 
@@ -25,4 +27,8 @@ TOOL = Tool(
     FIGURES,
     tab="maps",
     order=10,
+    fields=("domain", "table", "labels", "model", "layers", "projection"),
+    build=build,
+    adapt=adapt,
+    caution="Research only. Not for clinical use. No patient data.",
 )

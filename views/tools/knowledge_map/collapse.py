@@ -1,59 +1,48 @@
 """F5, collapse: does a layer hold many directions, or one that all prompts share?"""
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
-from views.figure import (
-    INK,
-    finish,
-    gaps,
-    layer_axis,
-    note,
-    series_color,
-    significant,
-)
-from views.tools.knowledge_map.look import number, setting, shown_layer
+from views.figure import gaps, layer_axis, series_color, significant
+from views.tools.knowledge_map.layer_line import marked
+from views.tools.knowledge_map.look import number
+from views.tools.knowledge_map.plain import Spec, assembled
 
 
 def collapse_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
     """Draw participation ratio (left axis), mean cosine and top-3 share (right axis) by layer."""
-    figure = make_subplots(specs=[[{"secondary_y": True}]])
-    for i, (name, values, right) in enumerate(_curves(result)):
-        figure.add_trace(_line(result, name, values, i), secondary_y=right)
-    figure.update_xaxes(layer_axis(result.layers))
-    figure.update_yaxes(
-        type="log",
-        title_text="participation ratio (dimensions, log)",
-        range=_log_reach(result),
-        tickmode="array",
-        tickvals=[m * 10**p for p in range(5) for m in (1, 2, 5)],
-        secondary_y=False,
-    )
-    figure.update_yaxes(
-        title_text="cosine, share of squared norm (no unit)",
-        range=_reach(result),
-        tickmode="auto",
-        secondary_y=True,
-    )
-    if "layer" in look:
-        shown = result.layers[shown_layer(result, look)]
-        figure.add_vline(
-            shown,
-            line={"color": INK, "width": 1},
-            annotation={"text": f"layer {shown}", "font": {"size": 11}},
-            annotation_position="bottom right",
-        )
-    note(figure, setting(result))
-    return finish(
-        figure,
+    return assembled(
+        [_line(result, curve, i) for i, curve in enumerate(_curves(result))],
         "Collapse diagnostics by layer",
+        xaxis=layer_axis(result.layers),
+        yaxis=_left(result),
+        yaxis2=_right(result),
         margin={"l": 64, "r": 64, "t": 40, "b": 24},
+        **marked(result, look),
     )
+
+
+def _left(result: KnowledgeMapResult) -> Spec:
+    return {
+        "type": "log",
+        "title": {"text": "participation ratio (dimensions, log)"},
+        "range": _log_reach(result),
+        "tickmode": "array",
+        "tickvals": [m * 10**p for p in range(5) for m in (1, 2, 5)],
+    }
+
+
+def _right(result: KnowledgeMapResult) -> Spec:
+    return {
+        "title": {"text": "cosine, share of squared norm (no unit)"},
+        "range": _reach(result),
+        "tickmode": "auto",
+        "anchor": "x",
+        "overlaying": "y",
+        "side": "right",
+    }
 
 
 def _curves(result: KnowledgeMapResult) -> list[tuple[str, np.ndarray, bool]]:
@@ -69,7 +58,8 @@ def _curves(result: KnowledgeMapResult) -> list[tuple[str, np.ndarray, bool]]:
     ]
 
 
-def _line(result: KnowledgeMapResult, name: str, values: np.ndarray, index: int) -> Any:
+def _line(result: KnowledgeMapResult, curve: tuple[str, np.ndarray, bool], index: int) -> Spec:
+    name, values, is_right = curve
     plain = name.removesuffix(" (right)")
     norm = "median norm {}, in units of the residual stream"
     count = "R of the map with token count: {}<br>"
@@ -80,17 +70,19 @@ def _line(result: KnowledgeMapResult, name: str, values: np.ndarray, index: int)
         f"N = {result.n} prompts"
         for i, (layer, value) in enumerate(zip(result.layers, values, strict=True))
     ]
-    return go.Scatter(
-        x=np.array(result.layers, np.float32),
-        y=significant(values),
-        mode="lines+markers",
-        line={"color": series_color(index), "width": 2},
-        marker={"size": 5},
-        name=gaps(name, values),
-        customdata=[str(layer) for layer in result.layers],
-        hovertext=hovers,
-        hoverinfo="text",
-    )
+    return {
+        "type": "scatter",
+        "x": np.array(result.layers, np.float32),
+        "y": significant(values),
+        "mode": "lines+markers",
+        "line": {"color": series_color(index), "width": 2},
+        "marker": {"size": 5},
+        "name": gaps(name, values),
+        "customdata": [str(layer) for layer in result.layers],
+        "hovertext": hovers,
+        "hoverinfo": "text",
+        "yaxis": "y2" if is_right else "y",
+    }
 
 
 def _reach(result: KnowledgeMapResult) -> list[float]:

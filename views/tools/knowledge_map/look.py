@@ -4,6 +4,7 @@ A look may come from a link, so that its values are text and may be wrong: a lay
 the result is the nearest one, anything else that is not there is the default.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,6 @@ def setting(result: KnowledgeMapResult) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """Return a number with significant digits, never as a power of ten; NaN is not defined."""
-    if not np.isfinite(value):
+    if not math.isfinite(value):
         return "not defined"
     return f"{value:.{digits}g}" if 1e-4 < abs(value) < 10**digits else f"{value:,.0f}"

@@ -13,17 +13,19 @@ import plotly.graph_objects as go
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
-from views.figure import significant
-from views.tools.knowledge_map.look import n_prompts, nearest_layer, shown_layer, slider_layers
+from views.tools.knowledge_map.boxes import Box, box_moves, layer_boxes, scale_note
+from views.tools.knowledge_map.look import (
+    chosen_column,
+    n_prompts,
+    nearest_layer,
+    shown_layer,
+    slider_layers,
+)
 from views.tools.knowledge_map.plain import Spec, assembled, grid, numbers, written
 from views.tools.knowledge_map.points import Coloring, coloring, norms, trace
 from views.tools.knowledge_map.rings import ring_trace, rings
 
 MULTIPLES = 6
-# Above this ratio of the widest to the narrowest layer one scale would draw a layer as a dot.
-RATIO = 2.0
-
-Box = list[list[float]]
 
 
 def layer_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
@@ -35,13 +37,17 @@ def layer_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
     x, y = _axis_names(result)
     return assembled(
         _traces(result, look, colors, layer),
-        f"Knowledge map, layer {result.layers[layer]}: {colors.name}",
+        _title(result, colors, layer),
         xaxis={"title": {"text": x}, "range": boxes[layer][0]},
         yaxis={"title": {"text": y}, "range": boxes[layer][1], "scaleanchor": "x"},
         annotations=[written(n_prompts(result) + scale_note(boxes))],
         margin={"l": 64, "r": 16, "t": 32, "b": 16},
         **_shared(result, look, colors),
     )
+
+
+def _title(result: KnowledgeMapResult, colors: Coloring, layer: int) -> str:
+    return f"Knowledge map, layer {result.layers[layer]}: {colors.name}"
 
 
 def _traces(
@@ -54,15 +60,15 @@ def _traces(
 
 def _shared(result: KnowledgeMapResult, look: Look, colors: Coloring) -> Spec:
     """Return legend and colors. Zoom and lasso stay while the same points are drawn again."""
-    drawn = (crc32(result.map.tobytes()), look.get("column"), look.get("view"))
-    revision = " ".join(str(part or "") for part in drawn)
+    points, panels = crc32(result.map.tobytes()), look.get("view") == "multiples"
+    revision = f"{points} {chosen_column(result, look)} {panels}"
     return {"legend": legend(colors), "uirevision": revision, **colors.layout}
 
 
 def legend(colors: Coloring) -> Spec:
     """Return a legend right of the plot, or over it where the color bar stands there."""
     if colors.layout:
-        right = {"x": 1, "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "bottom"}
+        right = {"x": 0.9, "xanchor": "right", "y": 1, "yref": "paper", "yanchor": "bottom"}
         return {"orientation": "h", **right}
     beside = {"x": 1.01, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "top"}
     return {"title": {"text": colors.name}, "orientation": "v", **beside}
@@ -71,38 +77,6 @@ def legend(colors: Coloring) -> Spec:
 def _axis_names(result: KnowledgeMapResult) -> tuple[str, str]:
     kind = result.projection.upper()
     return f"{kind}-1", f"{kind}-2"
-
-
-def layer_boxes(result: KnowledgeMapResult) -> list[Box]:
-    """Return the x and y range of each layer: one for all, unless their sizes differ too much."""
-    spans = [_span(result.map[i]) for i in range(len(result.layers))]
-    sizes = [max(high - low for low, high in span) for span in spans]
-    if max(sizes) <= RATIO * min(sizes):
-        spans = [_span(result.map.reshape(-1, 2))] * len(spans)
-    return [[_padded(low, high) for low, high in span] for span in spans]
-
-
-def _span(points: np.ndarray) -> list[tuple[float, float]]:
-    inside = points[np.isfinite(points).all(axis=1)]
-    if not len(inside):
-        return [(-1.0, 1.0), (-1.0, 1.0)]
-    return [(float(axis.min()), float(axis.max())) for axis in inside.T]
-
-
-def _padded(low: float, high: float) -> list[float]:
-    room = 0.05 * (high - low) or 1.0
-    return [float(v) for v in significant([low - room, high + room])]
-
-
-def scale_note(boxes: list[Box]) -> str:
-    """Return what the line over the plot says of the layers' scales."""
-    return "" if all(box == boxes[0] for box in boxes) else ", each layer at its own scale"
-
-
-def box_moves(boxes: list[Box], layer: int) -> Spec:
-    """Return the axes' ranges at a layer, empty where all layers share them."""
-    x, y = boxes[layer]
-    return {"xaxis": {"range": x}, "yaxis": {"range": y}} if scale_note(boxes) else {}
 
 
 def map_frames(result: KnowledgeMapResult, look: Look) -> Mapping[str, Mapping[str, Any]]:
@@ -121,7 +95,7 @@ def map_frames(result: KnowledgeMapResult, look: Look) -> Mapping[str, Mapping[s
         return {
             "data": data,
             "traces": list(range(len(data))),
-            "layout": box_moves(boxes, layer),
+            "layout": box_moves(boxes, layer) | {"meta": {"title": _title(result, colors, layer)}},
         }
 
     frames = [frame(layer) for layer in range(len(result.layers))]
@@ -176,9 +150,9 @@ def _set_axes(
     number = str(panel + 1) if panel else ""
     (x, y), own = _axis_names(result), bool(scale_note(boxes))
     is_lowest, is_leftmost = panel + columns >= panels, panel % columns == 0
-    across = {"range": boxes[layer][0], "tickangle": 0, "nticks": 4}
+    across: Spec = {"range": boxes[layer][0], "tickangle": 0, "nticks": 4}
     across |= {"title": {"text": x}} if is_lowest else {}
-    up = {"range": boxes[layer][1], "scaleanchor": f"x{number}"}
+    up: Spec = {"range": boxes[layer][1], "scaleanchor": f"x{number}"}
     up |= {"title": {"text": y}} if is_leftmost else {}
     layout[f"xaxis{number}"] |= {**across, "showticklabels": own or is_lowest}
     layout[f"yaxis{number}"] |= {**up, "showticklabels": own or is_leftmost}

@@ -14,13 +14,16 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from views.figure import INK, MANY_POINTS, finish, note, significant
+from views.figure import MANY_POINTS, finish, note, significant
 
 Spec = dict[str, Any]
 
 
 def assembled(traces: Sequence[Spec], title: str, **layout: Any) -> go.Figure:
-    """Return a finished figure of traces and the parts of a layout, without plotly's checks."""
+    """Return a finished figure of traces and the parts of a layout, without plotly's checks.
+
+    A part of the layout takes the place of the finished one, it is not merged with it.
+    """
     whole = deepcopy(_finished()) | {"meta": {"title": title}} | layout
     return go.Figure({"data": list(traces), "layout": whole}, _validate=False)
 
@@ -57,7 +60,9 @@ def grid(rows: int, columns: int, titles: Sequence[str], **spacing: float) -> Sp
 def _grid(rows: int, columns: int, **spacing: float) -> Spec:
     titles = ["·"] * (rows * columns)
     figure = make_subplots(rows, columns, subplot_titles=titles, **_spaced(spacing))
-    return dict(figure.layout.to_plotly_json())
+    layout = dict(figure.layout.to_plotly_json())
+    layout.pop("template", None)
+    return layout
 
 
 def _spaced(spacing: Spec) -> Spec:
@@ -70,17 +75,12 @@ def scatter_type(points: int) -> str:
 
 
 def numbers(values: Any) -> list[Any]:
-    """Return an array as nested lists of numbers with four digits, None for undefined ones."""
-    rounded = significant(values)
-    exact = rounded.astype(str).astype(np.float64).astype(object)
-    exact[~np.isfinite(rounded)] = None
-    return list(exact.tolist())
-
-
-def layer_line(layer: int, last: int) -> tuple[Spec, Spec]:
-    """Return a thin line of ink at a layer, and its label towards the middle of the plot."""
-    line = {"type": "line", "x0": layer, "x1": layer, "xref": "x", "y0": 0, "y1": 1}
-    line |= {"yref": "y domain", "line": {"color": INK, "width": 1}}
-    label = {"text": f"layer {layer}", "font": {"size": 11}, "showarrow": False}
-    label |= {"x": layer, "xref": "x", "xanchor": "right" if 2 * layer > last else "left"}
-    return line, {**label, "y": 0, "yref": "y domain", "yanchor": "bottom"}
+    """Return an array as nested lists of short decimals of four digits, None for undefined ones."""
+    rounded = significant(values).astype(np.float64)
+    is_number = np.isfinite(rounded)
+    safe = np.where(is_number & (rounded != 0), rounded, 1.0)
+    scale = 10.0 ** np.clip(3 - np.floor(np.log10(np.abs(safe))), 0, 22)
+    # Divided by a power of ten, and not multiplied by one, a number is the nearest to its decimal.
+    decimals = (np.round(np.where(is_number, rounded, 0.0) * scale) / scale).astype(object)
+    decimals[~is_number] = None
+    return list(decimals.tolist())

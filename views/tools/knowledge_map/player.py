@@ -1,15 +1,15 @@
 """F1, the map as a file: a layer with a slider and a player of its own, for exports."""
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
-from views.figure import INK, scatter, significant
+from views.figure import INK, significant
+from views.tools.knowledge_map.boxes import box_moves, layer_boxes
 from views.tools.knowledge_map.look import shown_layer
-from views.tools.knowledge_map.map import box_moves, layer_boxes, layer_figure
+from views.tools.knowledge_map.map import layer_figure
+from views.tools.knowledge_map.plain import Spec, scatter_type
 from views.tools.knowledge_map.points import coloring, norms
 from views.tools.knowledge_map.rings import rings
 
@@ -26,29 +26,30 @@ def map_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
     return figure
 
 
-def _frames(result: KnowledgeMapResult, look: Look) -> list[go.Frame]:
+def _frames(result: KnowledgeMapResult, look: Look) -> list[Spec]:
     """Return what changes with the layer: positions, norms, and the ranges where they differ."""
     colors, marks, boxes = coloring(result, look), rings(result, look), layer_boxes(result)
 
-    def frame(layer: int) -> go.Frame:
+    def frame(layer: int) -> Spec:
         places = [_moved(result, layer, group.samples) for group in colors.groups]
         places += [_moved(result, layer, mark.samples(layer)) for mark in marks]
-        return go.Frame(
-            name=str(result.layers[layer]),
-            data=places,
-            traces=list(range(len(places))),
-            layout=box_moves(boxes, layer),
-        )
+        return {
+            "name": str(result.layers[layer]),
+            "data": places,
+            "traces": list(range(len(places))),
+            "layout": box_moves(boxes, layer),
+        }
 
     return [frame(layer) for layer in range(len(result.layers))]
 
 
-def _moved(result: KnowledgeMapResult, layer: int, samples: np.ndarray) -> Any:
+def _moved(result: KnowledgeMapResult, layer: int, samples: np.ndarray) -> Spec:
     x, y = significant(result.map[layer, samples]).T.copy()
-    return scatter(result.n, x=x, y=y, text=norms(result, layer, samples))
+    texts = norms(result, layer, samples)
+    return {"type": scatter_type(result.n), "x": x, "y": y, "text": texts}
 
 
-def _motion(milliseconds: int) -> dict[str, Any]:
+def _motion(milliseconds: int) -> Spec:
     """Return animation options: a jump from layer to layer, for nothing lies between two."""
     return {
         "mode": "immediate",
@@ -58,7 +59,7 @@ def _motion(milliseconds: int) -> dict[str, Any]:
     }
 
 
-def _slider(result: KnowledgeMapResult, layer: int) -> dict[str, Any]:
+def _slider(result: KnowledgeMapResult, layer: int) -> Spec:
     steps = [
         {"label": str(name), "method": "animate", "args": [[str(name)], _motion(0)]}
         for name in result.layers
@@ -76,7 +77,7 @@ def _slider(result: KnowledgeMapResult, layer: int) -> dict[str, Any]:
     }
 
 
-def _player() -> dict[str, Any]:
+def _player() -> Spec:
     play = {"label": "Play", "method": "animate", "args": [None, _motion(500)]}
     pause = {"label": "Pause", "method": "animate", "args": [[None], _motion(0)]}
     return {

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from plotly.colors import get_colorscale
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
@@ -123,7 +124,7 @@ def by_value(name: str, values: Float[np.ndarray, "sample"]) -> Coloring:
     marker = {"color": significant(values), "coloraxis": "coloraxis", "size": 8, "line": EDGE}
     bar = {"title": {"text": name, "font": {"size": 13}}, "thickness": 12, "outlinewidth": 0}
     group = Group(name, np.arange(len(values)), marker, 0, named=False)
-    scale = {"coloraxis": {"colorscale": SEQUENTIAL, "colorbar": bar}}
+    scale = {"coloraxis": {"colorscale": get_colorscale(SEQUENTIAL), "colorbar": bar}}
     return Coloring(name, [group], lambda sample: f"{name}: {values[sample]:g}", scale)
 
 
@@ -131,14 +132,18 @@ def hover(result: KnowledgeMapResult, sample: int, line: str) -> str:
     """Return the hover of a sample without its norm: entity, prompt, tokens, class or value."""
     prompt = escape(result.prompts[sample], HOVER)
     entity = escape(result.entities[sample], HOVER) if result.entities else ""
-    tokens = " · ".join(token.replace(" ", "␣") for token in result.tokens[sample])
-    lines = [entity, prompt, f"tokens: {escape(tokens, HOVER)}", line]
+    lines = [entity, prompt, f"tokens: {escape(token_text(result, sample), HOVER)}", line]
     return "<br>".join(text for text in lines if text)
+
+
+def token_text(result: KnowledgeMapResult, sample: int) -> str:
+    """Return the tokens of a prompt with dots between and visible spaces, not escaped."""
+    return " · ".join(token.replace(" ", "␣") for token in result.tokens[sample])
 
 
 def norms(result: KnowledgeMapResult, layer: int, samples: Int[np.ndarray, "sample"]) -> list[str]:
     """Return the norms of samples as text."""
-    return [number(value) for value in result.norm[layer, samples]]
+    return [number(value) for value in result.norm[layer, samples].tolist()]
 
 
 def trace(

@@ -7,7 +7,6 @@ several columns, the silhouette of the first minus that of each other with its p
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,16 +19,16 @@ from views.figure import (
     band,
     control_line,
     escape,
-    finish,
     gaps,
     hatch,
     layer_axis,
-    note,
     series_color,
     series_symbol,
     significant,
 )
-from views.tools.knowledge_map.look import NAME, number, setting
+from views.tools.knowledge_map.layer_line import marked
+from views.tools.knowledge_map.look import NAME, number
+from views.tools.knowledge_map.plain import Spec, assembled
 
 
 @dataclass(frozen=True)
@@ -59,24 +58,21 @@ def separability_figure(result: KnowledgeMapResult, look: Look) -> go.Figure | N
         return None
     measures = _measures(result)
     drawn = [_traces(result, measure) for measure in measures]
-    figure = go.Figure([trace for traces in drawn for trace in traces])
-    for i, trace in enumerate(figure.data):
-        trace.visible = i < len(drawn[0])
-    figure.update_xaxes(layer_axis(result.layers))
-    figure.update_yaxes(
-        title_text=measures[0].axis,
-        range=_reach(measures[0]),
-        zeroline=True,
-        zerolinecolor=INK,
-        zerolinewidth=1,
-    )
-    note(figure, setting(result))
     title = "Separability: " + ", ".join(escape(name, NAME) for name in result.label_columns)
-    return finish(
-        figure,
+    return assembled(
+        [{**trace, "visible": i == 0} for i, traces in enumerate(drawn) for trace in traces],
         title,
+        xaxis=layer_axis(result.layers),
+        yaxis={
+            "title": {"text": measures[0].axis},
+            "range": _reach(measures[0]),
+            "zeroline": True,
+            "zerolinecolor": INK,
+            "zerolinewidth": 1,
+        },
         updatemenus=[_toggle(measures, [len(traces) for traces in drawn])],
         margin={"l": 64, "r": 24, "t": 88, "b": 24},
+        **marked(result, look),
     )
 
 
@@ -123,12 +119,13 @@ def _measures(result: KnowledgeMapResult) -> list[Measure]:
     return [space, cosine, probe, difference]
 
 
-def _traces(result: KnowledgeMapResult, measure: Measure) -> list[Any]:
+def _traces(result: KnowledgeMapResult, measure: Measure) -> list[Spec]:
     """Return a measure's traces: hatch and controls first, so that they lie under the lines."""
     columns = range(int(measure.paired), len(result.label_columns))
     low, high = _reach(measure)
     defined = np.isfinite(measure.value[columns]).any(axis=0)
-    traces = [hatch(result.layers, defined, low, high, legendrank=2_000)]
+    hatched = hatch(result.layers, defined, low, high, legendrank=2_000)
+    traces = [] if hatched is None else [hatched.to_plotly_json()]
     if measure.low is not None and measure.high is not None:
         traces += [
             band(
@@ -137,7 +134,7 @@ def _traces(result: KnowledgeMapResult, measure: Measure) -> list[Any]:
                 measure.high[c],
                 series_color(c),
                 legendgroup=f"column {c}",
-            )
+            ).to_plotly_json()
             for c in columns
         ]
     if measure.control is not None:
@@ -145,25 +142,26 @@ def _traces(result: KnowledgeMapResult, measure: Measure) -> list[Any]:
     if measure.levels is not None:
         known = [c for c in columns if np.isfinite(measure.levels[c])]
         traces += [_level(result, measure, c, named=c == known[0]) for c in known]
-    return [t for t in traces if t is not None] + [_line(result, measure, c) for c in columns]
+    return traces + [_line(result, measure, c) for c in columns]
 
 
-def _line(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Scatter:
+def _line(result: KnowledgeMapResult, measure: Measure, column: int) -> Spec:
     name = _column_name(result, measure, column)
     hover = _paired_hover if measure.paired else _hover
-    return go.Scatter(
-        x=np.array(result.layers, np.float32),
-        y=significant(measure.value[column]),
-        mode="lines+markers",
-        line={"color": series_color(column), "width": 2},
-        marker={"size": 5, "symbol": series_symbol(column)},
-        name=gaps(name, measure.value[column]),
-        legendgroup=f"column {column}",
-        legendrank=1_000 + column,
-        customdata=[str(layer) for layer in result.layers],
-        hovertext=[hover(result, measure, column, i) for i in range(len(result.layers))],
-        hoverinfo="text",
-    )
+    return {
+        "type": "scatter",
+        "x": np.array(result.layers, np.float32),
+        "y": significant(measure.value[column]),
+        "mode": "lines+markers",
+        "line": {"color": series_color(column), "width": 2},
+        "marker": {"size": 5, "symbol": series_symbol(column)},
+        "name": gaps(name, measure.value[column]),
+        "legendgroup": f"column {column}",
+        "legendrank": 1_000 + column,
+        "customdata": [str(layer) for layer in result.layers],
+        "hovertext": [hover(result, measure, column, i) for i in range(len(result.layers))],
+        "hoverinfo": "text",
+    }
 
 
 def _column_name(result: KnowledgeMapResult, measure: Measure, column: int) -> str:
@@ -217,29 +215,30 @@ def _paired_hover(result: KnowledgeMapResult, measure: Measure, column: int, lay
     return "<br>".join([*lines, f"N = {_kept(result, measure, column)} prompts"])
 
 
-def _control(result: KnowledgeMapResult, measure: Measure, column: int) -> go.Scatter:
+def _control(result: KnowledgeMapResult, measure: Measure, column: int) -> Spec:
     assert measure.control is not None
     name, n = escape(result.label_columns[column], NAME), _kept(result, measure, column)
     hovers = [
         f"{name}, layer {layer}<br>{measure.control_name}: {number(value)}<br>N = {n} prompts"
         for layer, value in zip(result.layers, measure.control[column], strict=True)
     ]
-    return go.Scatter(
-        x=np.array(result.layers, np.float32),
-        y=significant(measure.control[column]),
-        mode="lines",
-        line=control_line(),
-        name=measure.control_name,
-        legendgroup="control",
-        legendrank=1_500,
-        showlegend=column == 0,
-        customdata=[str(layer) for layer in result.layers],
-        hovertext=hovers,
-        hoverinfo="text",
-    )
+    return {
+        "type": "scatter",
+        "x": np.array(result.layers, np.float32),
+        "y": significant(measure.control[column]),
+        "mode": "lines",
+        "line": control_line(),
+        "name": measure.control_name,
+        "legendgroup": "control",
+        "legendrank": 1_500,
+        "showlegend": column == 0,
+        "customdata": [str(layer) for layer in result.layers],
+        "hovertext": hovers,
+        "hoverinfo": "text",
+    }
 
 
-def _level(result: KnowledgeMapResult, measure: Measure, column: int, named: bool) -> go.Scatter:
+def _level(result: KnowledgeMapResult, measure: Measure, column: int, named: bool) -> Spec:
     """Return a column's level across the plot, with points at the layers for the hover."""
     assert measure.levels is not None
     x = np.array([-0.5, *result.layers, max(result.layers) + 0.5], np.float32)
@@ -249,18 +248,19 @@ def _level(result: KnowledgeMapResult, measure: Measure, column: int, named: boo
         f"{measure.levels_name}: {number(measure.levels[column])}",
         f"N = {_kept(result, measure, column)} prompts",
     ]
-    return go.Scatter(
-        x=x,
-        y=significant(np.full(len(x), measure.levels[column])),
-        mode="lines",
-        line={**control_line("dot"), **color},
-        name=measure.levels_name,
-        legendgroup="level",
-        legendrank=1_600,
-        showlegend=named,
-        hovertext="<br>".join(lines),
-        hoverinfo="text",
-    )
+    return {
+        "type": "scatter",
+        "x": x,
+        "y": significant(np.full(len(x), measure.levels[column])),
+        "mode": "lines",
+        "line": {**control_line("dot"), **color},
+        "name": measure.levels_name,
+        "legendgroup": "level",
+        "legendrank": 1_600,
+        "showlegend": named,
+        "hovertext": "<br>".join(lines),
+        "hoverinfo": "text",
+    }
 
 
 def _reach(measure: Measure) -> list[float]:
@@ -272,7 +272,7 @@ def _reach(measure: Measure) -> list[float]:
     return [float(v) for v in significant([inside.min() - room, inside.max() + room])]
 
 
-def _toggle(measures: list[Measure], counts: list[int]) -> dict[str, Any]:
+def _toggle(measures: list[Measure], counts: list[int]) -> Spec:
     owner = np.repeat(np.arange(len(measures)), counts)
     buttons = [
         {
