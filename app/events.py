@@ -3,6 +3,7 @@
 All events are private: the public API is made of explicit endpoints (app/api.py).
 """
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,16 @@ FOLLOW = """
 (value) => {
   document.querySelectorAll('#KEY-tool .gw-figure').forEach(slot => slot.dispatchEvent(
     new CustomEvent('gw-follow', {detail: {control: 'CONTROL', value: String(value)}})));
+}
+"""
+# A number typed beyond a slider's end would be refused by Gradio with an error everywhere.
+CLAMP = """
+(...values) => {
+  IDS.forEach((id, place) => {
+    const slider = id && document.querySelector(`[id="${id}"] input[type=range]`);
+    if (slider) values[place] = Math.min(Math.max(values[place], slider.min), slider.max);
+  });
+  return values;
 }
 """
 PLAY_SECONDS = 0.7
@@ -87,9 +98,12 @@ def _connect_look(wiring: Wiring, look: list[Any], every: list[Any]) -> None:
 
         return handler
 
+    source = [page.shown, page.running, *look]
+    clamp = CLAMP.replace("IDS", json.dumps([each.elem_id for each in source]))
     for name, control in panel.look.items():
-        source = [page.shown, page.running, *look]
-        event = control.input(moved(name), source, every, **AT_ONCE, trigger_mode="always_last")
+        event = control.input(
+            moved(name), source, every, **AT_ONCE, trigger_mode="always_last", js=clamp
+        )
         _ask_after(wiring, name, event, look, every)
         if any(view.follows == name for view in panel.views):
             script = FOLLOW.replace("KEY", wiring.method.key).replace("CONTROL", name)

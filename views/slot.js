@@ -4,7 +4,8 @@ const INK = '#1b1f24', EDGE = '#ffffff';
 const node = () => element.querySelector('.figure');
 const css = name => getComputedStyle(document.body).getPropertyValue(name).trim();
 const plain = text => new DOMParser().parseFromString(text || '', 'text/html').documentElement.textContent;
-let drawn = null, frame = null;
+const REST = 300;  // milliseconds
+let drawn = null, frame = null, moving = false, resting = 0;
 
 // On a dark page the ink of lines, marks and text turns, and so do the light edges of points.
 function inked(value, colors) {
@@ -22,19 +23,31 @@ function arranged(fig) {
   layout.paper_bgcolor = layout.plot_bgcolor = 'rgba(0,0,0,0)';
   layout.font = {...(layout.font || {}), color: ink};
   layout.hoverlabel = {bgcolor: paper, bordercolor: css('--border-color-primary'), font: {color: ink}};
-  if (fig.selects) {
-    const removed = layout.template?.layout?.modebar?.remove || [];
-    layout.modebar = {...(layout.modebar || {}), remove: removed.filter(name => name !== 'lasso2d')};
-  }
+  const removed = layout.template?.layout?.modebar?.remove || [];
+  layout.modebar = {...(layout.modebar || {}), bgcolor: 'rgba(0,0,0,0)',
+    color: css('--body-text-color-subdued'), activecolor: ink,
+    remove: removed.filter(name => !fig.selects || name !== 'lasso2d')};
   if ((element.clientWidth || window.innerWidth) < 620 && layout.legend?.orientation === 'v') {
     layout.legend = {...layout.legend, orientation: 'h', x: 0, xanchor: 'left', y: 0,
       yref: 'container', yanchor: 'bottom'};
   }
+  if (fig.frames?.length) steady(layout);
   return fig;
 }
 
+// Margins that follow the tick labels make a step from frame to frame three times slower.
+function steady(layout) {
+  for (const axes of [layout, layout.template?.layout || {}]) {
+    for (const name of Object.keys(axes)) if (/^[xy]axis/.test(name)) axes[name].automargin = false;
+  }
+}
+
 // The server has a new figure, which shows what the controls say.
-function renew() { frame = null; return draw(); }
+function renew() {
+  frame = null;
+  clearTimeout(resting);
+  return draw();
+}
 
 async function draw() {
   const place = node(), fig = props.value && JSON.parse(props.value);
@@ -65,23 +78,42 @@ async function draw() {
     const keys = (e?.points || []).map(p => p.customdata).filter(key => key !== undefined);
     if (fig.selects) trigger('select', {keys: [...new Set(keys.map(String))]});
   });
+  place.dataset.frame = fig.at ?? '';
   if (frame !== null) await follow(frame);
-  else delete place.dataset.frame;
   place.dataset.drawn = Number(place.dataset.drawn || 0) + 1;
 }
 
+// Frames come faster than they can be drawn: only the last one counts.
 async function follow(value) {
   if (!(drawn.frames || []).some(each => each.name === value)) return;
   frame = value;
+  if (moving) return;
+  moving = true;
   try {
-    await window.Plotly.animate(node(), [value],
-      {mode: 'immediate', frame: {duration: 0, redraw: true}, transition: {duration: 0}});
-    node().dataset.frame = value;
-    const title = drawn.frames.find(each => each.name === value).layout?.meta?.title;
-    if (title) element.querySelector('h3').textContent = plain(title);
-  } catch (error) {
-    if (error) throw error;  // Nothing is said where a later frame came in between.
+    while (drawn && node().dataset.frame !== frame) await move(frame);
+  } finally {
+    moving = false;
   }
+}
+
+// Points glide without a full redraw, which is several times faster; what only that one sees to
+// (equal scales of both axes) follows when the control rests.
+async function move(value) {
+  const place = node(), step = drawn.frames.find(each => each.name === value);
+  if (!step.traces?.length) await window.Plotly.relayout(place, {...step.layout, meta: drawn.layout.meta});
+  else await animated(place, value, false);
+  place.dataset.frame = value;
+  const title = step.layout?.meta?.title;
+  if (title) element.querySelector('h3').textContent = plain(title);
+  clearTimeout(resting);
+  if (step.traces?.length) resting = setTimeout(() => animated(place, value, true), REST);
+}
+
+function animated(place, value, redraw) {
+  const jump = {mode: 'immediate', frame: {duration: 0, redraw}, transition: {duration: 0}};
+  return window.Plotly.animate(place, [value], jump).catch(error => {
+    if (error) throw error;  // Nothing is said where a later frame came in between.
+  });
 }
 
 // A control moved: show the frame of its new value, if this figure follows it.

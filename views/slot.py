@@ -56,6 +56,7 @@ def shown(view: View, result: Any, look: Mapping[str, Any], preliminary: bool = 
         view.draw(result, look),
         frames=[{"name": name, **frame} for name, frame in frames.items()],
         follows=view.follows,
+        at=None if not view.follows else str(look.get(view.follows)),
         selects=bool(view.select),
         preliminary=preliminary,
     )

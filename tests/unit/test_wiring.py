@@ -6,12 +6,16 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.engine import Engine
+from app.settings import Settings
+from app.wiring import Wiring
 from backends.accept import accept, request_key
+from launch import build
 from tests.toy_methods.toy import METHOD
 from tests.toy_page import Visitor, finish, toy_wiring, until
 
@@ -19,10 +23,27 @@ EVERY = 0.25
 pytestmark = pytest.mark.timeout(60)
 
 
+@pytest.fixture(scope="module")
+def wiring(tmp_path_factory: pytest.TempPathFactory, model_folders: Path) -> Iterator[Wiring]:
+    """The toy's page, which takes a second to draw, on an engine of this module."""
+    home = tmp_path_factory.mktemp("wiring")
+    made = toy_wiring(build(Settings(home, model_folders, 10**9, 10**9, 1, "cpu")))
+    yield made
+    made.engine.runner.close()
+
+
 @pytest.fixture
-def visitor(engine: Engine) -> Visitor:
+def engine(wiring: Wiring) -> Iterator[Engine]:
+    """The engine with an empty store; the test has to leave it without a job."""
+    wiring.engine.store.clear()
+    yield wiring.engine
+    assert is_idle(wiring.engine)
+
+
+@pytest.fixture
+def visitor(wiring: Wiring, engine: Engine) -> Visitor:
     """A visitor of the toy's page."""
-    return Visitor(toy_wiring(engine))
+    return Visitor(wiring)
 
 
 def drawn(visitor: Visitor, elem_id: str = "toy-squares") -> Any:
@@ -156,8 +177,7 @@ def test_two_pages_share_one_computation(engine: Engine) -> None:
         assert drawn(each)["frames"]
 
 
-def test_pages_in_threads_each_get_their_own_result(engine: Engine) -> None:
-    wiring = toy_wiring(engine)
+def test_pages_in_threads_each_get_their_own_result(wiring: Wiring, engine: Engine) -> None:
     visitors = [Visitor(wiring) for _ in range(8)]
 
     def work(visitor: Visitor, count: int) -> None:
@@ -206,8 +226,7 @@ def test_after_stop_run_goes_on_from_there(visitor: Visitor) -> None:
     assert int(made[1]) <= 16
 
 
-def test_stop_by_one_page_leaves_the_other_its_run(engine: Engine) -> None:
-    wiring = toy_wiring(engine)
+def test_stop_by_one_page_leaves_the_other_its_run(wiring: Wiring, engine: Engine) -> None:
     first, second = Visitor(wiring), Visitor(wiring)
     ours, theirs = (each.run(steps=10, pause=0.05) for each in (first, second))
     assert began(first, ours) != began(second, theirs)
