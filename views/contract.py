@@ -29,9 +29,12 @@ class View:
     `draw` returns a figure for a figure slot, else the component's value; None hides the place.
     `uses` are the look controls that the picture depends on, None for all of them.
 
-    `frames` are plotly frames by the value of the control `follows`: the browser shows them when
-    the control moves, without asking the server. A click on a point with `customdata` writes it
-    into the control `click`; a selection writes the points' into `select`, joined by commas.
+    When the control `follows` moves, the browser changes the figure by itself: it shows the frame
+    of the control's value, of the plotly frames (points that move) that `frames` returns by value;
+    without `frames` it marks the value by a line across the x axis.
+
+    A click on a point with `customdata` writes it into the control `click`; a selection writes the
+    points' into `select`, joined by commas.
     """
 
     place: Any

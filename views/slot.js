@@ -4,8 +4,7 @@ const INK = '#1b1f24', EDGE = '#ffffff';
 const node = () => element.querySelector('.figure');
 const css = name => getComputedStyle(document.body).getPropertyValue(name).trim();
 const plain = text => new DOMParser().parseFromString(text || '', 'text/html').documentElement.textContent;
-const REST = 300;  // milliseconds
-let drawn = null, frame = null, moving = false, resting = 0;
+let drawn = null, frame = null, moving = false;
 
 // On a dark page the ink of lines, marks and text turns, and so do the light edges of points.
 function inked(value, colors) {
@@ -43,17 +42,32 @@ function steady(layout) {
 }
 
 // The server has a new figure, which shows what the controls say.
-function renew() {
-  frame = null;
-  clearTimeout(resting);
-  return draw();
+function renew() { frame = null; return draw(); }
+
+// plotly.js takes a second or two to start, so the form comes first.
+function library() {
+  window.gwPlotly ??= new Promise((resolve, reject) => setTimeout(() => {
+    const script = document.createElement('script');
+    Object.assign(script, {src: LIBRARY, onload: resolve, onerror: reject});
+    document.head.append(script);
+  }, 50));
+  return window.gwPlotly;
 }
 
 async function draw() {
   const place = node(), fig = props.value && JSON.parse(props.value);
   element.classList.toggle('gw-none', !fig);
-  if (!place || !window.Plotly) return;
-  if (!fig) { window.Plotly.purge(place); drawn = null; return; }
+  if (!place) return;
+  element.querySelector('.gw-mark').hidden = true;
+  if (!fig) {
+    window.Plotly?.purge(place);
+    drawn = null;
+    return;
+  }
+  const value = props.value;
+  await library();
+  if (value !== props.value) return;
+  fig.frames ??= [];
   arranged(fig);
   drawn = fig;
   place.style.height = fig.layout.height ? fig.layout.height + 'px' : '';
@@ -64,10 +78,13 @@ async function draw() {
   heading.textContent = plain(fig.layout.meta?.title);
   heading.hidden = !heading.textContent;
   await window.Plotly.react(place, {
-    data: fig.data, layout: fig.layout, frames: fig.frames || [],
+    data: fig.data, layout: fig.layout,
     config: {responsive: true, displaylogo: false, modeBarButtonsToRemove: ['sendChartToCloud'],
       toImageButtonOptions: {format: 'svg', filename: plain(fig.layout.meta?.title) || 'figure'}},
   });
+  // `react` keeps no frames of a figure that takes the place of another.
+  await window.Plotly.deleteFrames(place);
+  if (fig.frames?.length) await window.Plotly.addFrames(place, fig.frames);
   place.removeAllListeners('plotly_click');
   place.removeAllListeners('plotly_selected');
   place.on('plotly_click', e => {
@@ -79,13 +96,29 @@ async function draw() {
     if (fig.selects) trigger('select', {keys: [...new Set(keys.map(String))]});
   });
   place.dataset.frame = fig.at ?? '';
-  if (frame !== null) await follow(frame);
+  if (fig.follows && !fig.frames.length) mark(frame ?? fig.at);
+  else if (frame !== null) await follow(frame);
   place.dataset.drawn = Number(place.dataset.drawn || 0) + 1;
+}
+
+// A line at the followed control's value, for figures that have no frames.
+function mark(value) {
+  const place = node(), line = element.querySelector('.gw-mark'), layout = place._fullLayout;
+  const left = drawn?.follows && !drawn.frames.length && layout?.xaxis?.d2p(Number(value));
+  line.hidden = !Number.isFinite(left);
+  if (line.hidden) return;
+  frame = value;
+  line.style.left = `${place.offsetLeft + layout.xaxis._offset + left}px`;
+  line.style.top = `${place.offsetTop + layout.yaxis._offset}px`;
+  line.style.height = `${layout.yaxis._length}px`;
+  line.firstElementChild.textContent = `${drawn.follows} ${value}`;
+  line.classList.toggle('gw-leftward', left > layout.xaxis._length / 2);
+  place.dataset.frame = value;
 }
 
 // Frames come faster than they can be drawn: only the last one counts.
 async function follow(value) {
-  if (!(drawn.frames || []).some(each => each.name === value)) return;
+  if (!drawn.frames.some(each => each.name === value)) return;
   frame = value;
   if (moving) return;
   moving = true;
@@ -96,36 +129,39 @@ async function follow(value) {
   }
 }
 
-// Points glide without a full redraw, which is several times faster; what only that one sees to
-// (equal scales of both axes) follows when the control rests.
+// Points move without a full redraw, which costs ten times as much.
 async function move(value) {
-  const place = node(), step = drawn.frames.find(each => each.name === value);
-  if (!step.traces?.length) await window.Plotly.relayout(place, {...step.layout, meta: drawn.layout.meta});
-  else await animated(place, value, false);
-  place.dataset.frame = value;
-  const title = step.layout?.meta?.title;
-  if (title) element.querySelector('h3').textContent = plain(title);
-  clearTimeout(resting);
-  if (step.traces?.length) resting = setTimeout(() => animated(place, value, true), REST);
-}
-
-function animated(place, value, redraw) {
-  const jump = {mode: 'immediate', frame: {duration: 0, redraw}, transition: {duration: 0}};
-  return window.Plotly.animate(place, [value], jump).catch(error => {
+  const jump = {mode: 'immediate', frame: {duration: 0, redraw: false}, transition: {duration: 0}};
+  await window.Plotly.animate(node(), [value], jump).catch(error => {
     if (error) throw error;  // Nothing is said where a later frame came in between.
   });
+  node().dataset.frame = value;
+  const title = drawn.frames.find(each => each.name === value).title;
+  if (!title) return;
+  element.querySelector('h3').textContent = plain(title);
+  node().setAttribute('aria-label', plain(title));
 }
 
-// A control moved: show the frame of its new value, if this figure follows it.
-element.addEventListener('gw-follow', event => {
-  if (drawn && drawn.follows === event.detail.control) follow(event.detail.value);
+// A control moved: follow it, if this figure does. Gradio tells of it a tenth of a second after the
+// browser, so the control itself is listened to; what moves it from the server comes as gw-follow.
+function moved(control, value) {
+  if (!drawn || drawn.follows !== control || value === node().dataset.frame) return;
+  if (drawn.frames.length) follow(value);
+  else mark(value);
+}
+element.addEventListener('gw-follow', event => moved(event.detail.control, event.detail.value));
+document.addEventListener('input', event => {
+  const control = drawn?.follows, tool = element.closest('.gw-tool');
+  if (!control || event.target.type !== 'range' || !tool?.contains(event.target)) return;
+  if (event.target.closest(`[id$="-${control}"]`)) moved(control, event.target.value);
 });
 
 let pending = 0;
 new ResizeObserver(() => {
   cancelAnimationFrame(pending);
   pending = requestAnimationFrame(() => {
-    if (drawn && node()?.offsetParent) window.Plotly.Plots.resize(node());
+    if (!drawn || !node()?.offsetParent) return;
+    window.Plotly.Plots.resize(node()).then(() => { if (frame ?? drawn?.at) mark(frame ?? drawn.at); });
   });
 }).observe(element);
 let dark = document.body.classList.contains('dark');

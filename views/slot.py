@@ -20,6 +20,7 @@ ASSETS = "workbench-assets"
 TEMPLATE = """
 <h3 hidden></h3>
 <div class='figure'></div>
+<div class='gw-mark' hidden><span></span></div>
 <div class='gw-tag' hidden>preliminary</div>
 """
 
@@ -30,10 +31,9 @@ def figure_slot(elem_id: str, height: str = "large", label: str = "figure") -> A
 
     return gr.HTML(
         html_template=TEMPLATE,
-        js_on_load=_script().replace("FIGURE_LABEL", json.dumps(label)),
+        js_on_load=_script(label),
         elem_id=elem_id,
         elem_classes=["gw-figure", f"gw-{height}"],
-        head=f'<script src="{ASSETS}/plotly.min.js"></script>',
         apply_default_css=False,
     )
 
@@ -68,5 +68,9 @@ def is_slot(place: Any) -> bool:
 
 
 @cache
-def _script() -> str:
-    return (Path(__file__).parent / "slot.js").read_text("utf-8")
+def _script(label: str) -> str:
+    text = (Path(__file__).parent / "slot.js").read_text("utf-8")
+    known = {"FIGURE_LABEL": label, "LIBRARY": f"{ASSETS}/plotly.min.js"}
+    for name, value in known.items():
+        text = text.replace(name, json.dumps(value))
+    return text

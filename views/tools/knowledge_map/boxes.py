@@ -1,6 +1,7 @@
 """The x and y ranges of the map's layers: one for all, or one each where their sizes differ."""
 
 import numpy as np
+from jaxtyping import Float
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.figure import significant
@@ -36,6 +37,18 @@ def _padded(low: float, high: float) -> list[float]:
 def scale_note(boxes: list[Box]) -> str:
     """Return what the line over the plot says of the layers' scales."""
     return "" if all(box == boxes[0] for box in boxes) else ", each layer at its own scale"
+
+
+def fitted(result: KnowledgeMapResult) -> Float[np.ndarray, "layer sample 2"]:
+    """Return the map with each layer moved and scaled, both axes alike, into -1..1.
+
+    Layers of comparable size share one scale, as in `layer_boxes`. Nothing is lost, as the axes
+    have no unit; and the browser can move the points without drawing new axes.
+    """
+    boxes = np.array(layer_boxes(result))
+    middle = boxes.mean(axis=2)[:, None, :]
+    half = np.ptp(boxes, axis=2).max(axis=1)[:, None, None] / 2
+    return np.asarray((result.map - middle) / half, np.float32)
 
 
 def box_moves(boxes: list[Box], layer: int) -> Spec:

@@ -1,31 +1,15 @@
-"""The line of the shown layer in the figures by layer, which the browser moves by frames.
-
-A frame replaces all shapes and annotations of a figure, so it holds the figure's note as well.
-"""
-
-from collections.abc import Mapping
-from typing import Any
+"""The line of the shown layer in exported figures by layer; on the page the browser draws it."""
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
 from views.figure import INK
-from views.tools.knowledge_map.look import nearest_layer, setting, shown_layer, slider_layers
+from views.tools.knowledge_map.look import setting, shown_layer
 from views.tools.knowledge_map.plain import Spec, written
 
 
 def marked(result: KnowledgeMapResult, look: Look) -> Spec:
     """Return a figure's shapes and annotations: its setting, and the line if the look has one."""
     return _marks(result, shown_layer(result, look) if "layer" in look else None)
-
-
-def line_frames(result: KnowledgeMapResult, look: Look) -> Mapping[str, Mapping[str, Any]]:
-    """Return a frame for each value of the layer slider, which moves only the line of a layer."""
-
-    def frame(layer: int) -> Spec:
-        return {"data": [], "traces": [], "layout": _marks(result, layer)}
-
-    frames = [frame(layer) for layer in range(len(result.layers))]
-    return {str(layer): frames[nearest_layer(result, layer)] for layer in slider_layers(result)}
 
 
 def _marks(result: KnowledgeMapResult, layer: int | None) -> Spec:

@@ -5,6 +5,7 @@ frames, which are plain dictionaries.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from zlib import crc32
 
@@ -13,7 +14,7 @@ import plotly.graph_objects as go
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
-from views.tools.knowledge_map.boxes import Box, box_moves, layer_boxes, scale_note
+from views.tools.knowledge_map.boxes import Box, fitted, layer_boxes, scale_note
 from views.tools.knowledge_map.look import (
     chosen_column,
     n_prompts,
@@ -26,6 +27,8 @@ from views.tools.knowledge_map.points import Coloring, coloring, norms, trace
 from views.tools.knowledge_map.rings import ring_trace, rings
 
 MULTIPLES = 6
+# The axes have no unit: the layer's points fill them, and numbers on them would mean nothing.
+BARE = {"range": [-1.0, 1.0], "showticklabels": False, "ticks": ""}
 
 
 def layer_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
@@ -33,15 +36,14 @@ def layer_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:
     colors = coloring(result, look)
     if look.get("view") == "multiples":
         return _multiples(result, look, colors)
-    layer, boxes = shown_layer(result, look), layer_boxes(result)
-    x, y = _axis_names(result)
+    layer, (x, y) = shown_layer(result, look), _axis_names(result)
     return assembled(
-        _traces(result, look, colors, layer),
+        _traces(replace(result, map=fitted(result)), look, colors, layer),
         _title(result, colors, layer),
-        xaxis={"title": {"text": x}, "range": boxes[layer][0]},
-        yaxis={"title": {"text": y}, "range": boxes[layer][1], "scaleanchor": "x"},
-        annotations=[written(n_prompts(result) + scale_note(boxes))],
-        margin={"l": 64, "r": 16, "t": 32, "b": 16},
+        xaxis={"title": {"text": x}, **BARE},
+        yaxis={"title": {"text": y}, "scaleanchor": "x", **BARE},
+        annotations=[written(n_prompts(result) + scale_note(layer_boxes(result)))],
+        margin={"l": 40, "r": 16, "t": 32, "b": 40},
         **_shared(result, look, colors),
     )
 
@@ -83,9 +85,9 @@ def map_frames(result: KnowledgeMapResult, look: Look) -> Mapping[str, Mapping[s
     """Return a frame for each value of the layer slider; none for six layers side by side."""
     if look.get("view") == "multiples":
         return {}
-    colors, marks, boxes = coloring(result, look), rings(result, look), layer_boxes(result)
+    colors, marks = coloring(result, look), rings(result, look)
     groups = [group.samples for group in colors.groups]
-    places = numbers(result.map)
+    places = numbers(fitted(result))
 
     def frame(layer: int) -> Spec:
         texts = norms(result, layer, np.arange(result.n))
@@ -95,7 +97,7 @@ def map_frames(result: KnowledgeMapResult, look: Look) -> Mapping[str, Mapping[s
         return {
             "data": data,
             "traces": list(range(len(data))),
-            "layout": box_moves(boxes, layer) | {"meta": {"title": _title(result, colors, layer)}},
+            "title": _title(result, colors, layer),
         }
 
     frames = [frame(layer) for layer in range(len(result.layers))]

@@ -8,7 +8,6 @@ from views.tools.knowledge_map.age import age_figure
 from views.tools.knowledge_map.collapse import collapse_figure
 from views.tools.knowledge_map.details import neighbors_html
 from views.tools.knowledge_map.fit import OWN_COLORING, VIEWS, fit
-from views.tools.knowledge_map.layer_line import line_frames
 from views.tools.knowledge_map.look import SEARCHED
 from views.tools.knowledge_map.map import layer_figure, map_frames
 from views.tools.knowledge_map.progression import progression_figure
@@ -88,13 +87,13 @@ def _details() -> list[View]:
 
 
 def _by_layer() -> list[View]:
-    """Return F2 to F5. A line moves with the layer in those over all layers."""
-    moves: dict[str, Any] = {"frames": line_frames, "follows": "layer", "click": "layer"}
+    """Return F2 to F5. In those over all layers the browser marks the layer by a line."""
+    moves: dict[str, Any] = {"uses": (), "follows": "layer", "click": "layer"}
     return [
-        View(_slot("separability"), separability_figure, uses=(), **moves),
+        View(_slot("separability"), lambda result, look: separability_figure(result, {}), **moves),
         View(_slot("age"), age_figure, uses=("layer",)),
         View(_slot("progression"), progression_figure, uses=("layer", "disease")),
-        View(_slot("collapse"), collapse_figure, uses=(), **moves),
+        View(_slot("collapse"), lambda result, look: collapse_figure(result, {}), **moves),
     ]
 
 
