@@ -43,7 +43,7 @@ def build_page(
         with gr.Tabs(selected=first.tab if first else TABS[0].key, elem_id="tabs") as outer:
             for tab in TABS:
                 with gr.Tab(tab.title, id=tab.key, elem_id=f"tab-{tab.key}") as place:
-                    inner[tab.key] = _tab(engine, tab.sentence, by_tab[tab.key], first)
+                    inner[tab.key] = _tab(engine, tab.sentence, by_tab[tab.key], first, found)
                 tabs.append((place, None))
             for key, build in (("models", build_models), ("status", build_status)):
                 with gr.Tab(key.capitalize(), id=key, elem_id=f"tab-{key}") as place:
@@ -54,7 +54,13 @@ def build_page(
     return page
 
 
-def _tab(engine: Engine, sentence: str, tools: list[Tool], first: Tool | None) -> Any:
+def _tab(
+    engine: Engine,
+    sentence: str,
+    tools: list[Tool],
+    first: Tool | None,
+    found: Mapping[str, Tool],
+) -> Any:
     import gradio as gr
 
     if not tools:
@@ -64,7 +70,7 @@ def _tab(engine: Engine, sentence: str, tools: list[Tool], first: Tool | None) -
         for tool in tools:
             key = tool.method.key
             with gr.Tab(tool.title, id=key, elem_id=f"tool-{key}") as tab:
-                wiring = Wiring(engine, build_tool(tool, engine.known), is_first=tool is first)
+                wiring = Wiring(engine, build_tool(tool, engine.known), tool is first, found)
             connect(wiring, tab)
     return inner
 

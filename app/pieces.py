@@ -33,8 +33,9 @@ def cell(text: str, is_number: bool = False) -> str:
     return f"<td{_right(is_number)}>{html.escape(text)}</td>"
 
 
-def facts(facts: dict[str, str]) -> str:
-    rows = (f'<tr><th scope="row">{html.escape(k)}</th>{cell(v)}</tr>' for k, v in facts.items())
+def facts(known: dict[str, str]) -> str:
+    """Return names and values as a table."""
+    rows = (f'<tr><th scope="row">{html.escape(k)}</th>{cell(v)}</tr>' for k, v in known.items())
     return _scrolling(f"<tbody>{''.join(rows)}</tbody>")
 
 

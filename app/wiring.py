@@ -9,8 +9,7 @@ there. Stop sets a flag which the generator looks at, so that a follower leaves 
 """
 
 import logging
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from app import messages
@@ -34,13 +33,23 @@ STOPPED = "Stopped. What was computed is kept: Run goes on from there."
 
 
 class Wiring:
-    """What happens on one tool's page. `is_first`: the page opens on it without a link."""
+    """What happens on one tool's page.
 
-    def __init__(self, engine: Engine, page: ToolPage, is_first: bool = False) -> None:
+    `is_first`: the page opens on it without a link; `tools` are the keys of all tools of the page.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        page: ToolPage,
+        is_first: bool = False,
+        tools: Collection[str] | None = None,
+    ) -> None:
         self.engine = engine
         self.page = page
         self.method: Method[Any] = page.tool.method
         self.is_first = is_first
+        self.tools = set(engine.found.methods) if tools is None else set(tools)
         self.form = Form(engine, page)
         self.runs = Runs()
 
@@ -249,7 +258,7 @@ class Wiring:
         yield from self._guarded(lambda: self._opened(query))
 
     def _known(self, query: Mapping[str, str]) -> bool:
-        return query.get("method") in self.engine.found.methods
+        return query.get("method") in self.tools
 
     def _strange(self, query: Mapping[str, str]) -> list[str]:
         """Say that a link names no method of this page."""
@@ -288,7 +297,7 @@ class Wiring:
         except GlassworkError as error:
             yield {**self.form.problem(error), **self._buttons(False)}
         except Exception as error:
-            yield {self.page.status: _unexpected(error), **self._buttons(False)}
+            yield {self.page.status: messages.problem(messages.told(error)), **self._buttons(False)}
 
     def _answered(self, answer: Callable[[], Updates]) -> Updates:
         """Return an answer; an error becomes a sentence. A run that is under way goes on."""
@@ -297,11 +306,4 @@ class Wiring:
         except GlassworkError as error:
             return self.form.problem(error)
         except Exception as error:
-            return {self.page.status: _unexpected(error)}
-
-
-def _unexpected(error: Exception) -> str:
-    """Log an error with its traceback, and return a sentence with the id that it has there."""
-    number = secrets.token_hex(2)
-    log.error("id %s", number, exc_info=error)
-    return messages.problem(f"Something went wrong (id {number}). The log has the details.")
+            return {self.page.status: messages.problem(messages.told(error))}

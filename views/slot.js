@@ -4,7 +4,7 @@ const INK = '#1b1f24', EDGE = '#ffffff';
 const node = () => element.querySelector('.figure');
 const css = name => getComputedStyle(document.body).getPropertyValue(name).trim();
 const plain = text => new DOMParser().parseFromString(text || '', 'text/html').documentElement.textContent;
-let drawn = null, frame = null, moving = false;
+let drawn = null, frame = null, last = Promise.resolve();
 
 // On a dark page the ink of lines, marks and text turns, and so do the light edges of points.
 function inked(value, colors) {
@@ -42,7 +42,7 @@ function steady(layout) {
 }
 
 // The server has a new figure, which shows what the controls say.
-function renew() { frame = null; return draw(); }
+function renew() { frame = null; draw(); }
 
 // plotly.js takes a second or two to start, so the form comes first.
 function library() {
@@ -54,7 +54,13 @@ function library() {
   return window.gwPlotly;
 }
 
-async function draw() {
+// One thing at a time: plotly.js loses frames when a figure is drawn while another is.
+function queued(work) {
+  last = last.then(work).catch(error => console.error(error));
+}
+function draw() { queued(paint); }
+
+async function paint() {
   const place = node(), fig = props.value && JSON.parse(props.value);
   element.classList.toggle('gw-none', !fig);
   if (!place) return;
@@ -97,7 +103,7 @@ async function draw() {
   });
   place.dataset.frame = fig.at ?? '';
   if (fig.follows && !fig.frames.length) mark(frame ?? fig.at);
-  else if (frame !== null) await follow(frame);
+  else await step();
   place.dataset.drawn = Number(place.dataset.drawn || 0) + 1;
 }
 
@@ -117,16 +123,14 @@ function mark(value) {
 }
 
 // Frames come faster than they can be drawn: only the last one counts.
-async function follow(value) {
+function follow(value) {
   if (!drawn.frames.some(each => each.name === value)) return;
   frame = value;
-  if (moving) return;
-  moving = true;
-  try {
-    while (drawn && node().dataset.frame !== frame) await move(frame);
-  } finally {
-    moving = false;
-  }
+  queued(step);
+}
+async function step() {
+  const isThere = drawn?.frames.some(each => each.name === frame);
+  if (isThere && node().dataset.frame !== frame) await move(frame);
 }
 
 // Points move without a full redraw, which costs ten times as much.
@@ -136,7 +140,7 @@ async function move(value) {
     if (error) throw error;  // Nothing is said where a later frame came in between.
   });
   node().dataset.frame = value;
-  const title = drawn.frames.find(each => each.name === value).title;
+  const title = drawn.frames.find(each => each.name === value)?.title;
   if (!title) return;
   element.querySelector('h3').textContent = plain(title);
   node().setAttribute('aria-label', plain(title));

@@ -82,7 +82,7 @@ class Recorder:
             self.errors.append(f"console: {message.text} ({message.location.get('url', '')})")
 
     def _uncaught(self, error: WebError) -> None:
-        self.errors.append(f"uncaught: {error.error}")
+        self.errors.append(f"uncaught: {error.error} {error.error.stack}")
 
 
 @dataclass

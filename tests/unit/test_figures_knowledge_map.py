@@ -14,7 +14,7 @@ from backends.codec import array_fields
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views import figure as look_of
 from views.tools.knowledge_map import FIGURES, TOOL
-from views.tools.knowledge_map.layer_line import line_frames
+from views.tools.knowledge_map.boxes import fitted
 from views.tools.knowledge_map.map import layer_figure, map_frames
 from views.tools.knowledge_map.plain import numbers
 
@@ -371,11 +371,24 @@ def test_a_frame_of_the_map_is_the_figure_drawn_at_that_layer(
             assert moved["x"] == listed(trace.x)
             assert moved["y"] == listed(trace.y)
             assert moved.get("text") == (None if trace.text is None else list(trace.text))
-        assert frame["layout"]["xaxis"]["range"] == list(figure.layout.xaxis.range)
+        assert "layout" not in frame
+        assert frame["title"] == figure.layout.meta["title"]
 
 
-def test_frames_of_layers_of_one_size_leave_the_ranges_alone() -> None:
-    assert all(frame["layout"] == {} for frame in map_frames(drugs(), {}).values())
+def test_layers_are_fitted_into_one_range_and_keep_their_shape() -> None:
+    result = drugs()
+    small = replace(result, map=result.map * _f([1, 10, 100])[:, None, None] + 7)
+    for each in (result, small):
+        shown = fitted(each)
+        assert np.abs(shown).max() <= 1
+        assert shown.dtype == np.float32
+        for before, after in zip(each.map, shown, strict=True):
+            ratio = np.ptp(before, axis=0) / np.ptp(after, axis=0)
+            assert ratio[0] == pytest.approx(ratio[1], rel=1e-4)
+    sizes = np.ptp(fitted(small), axis=1).max(axis=1)
+    np.testing.assert_allclose(sizes, sizes[0], rtol=1e-2)
+    spans, shares = (np.ptp(m, axis=1).max(axis=1) for m in (result.map, fitted(result)))
+    np.testing.assert_allclose(shares / shares[0], spans / spans[0], rtol=1e-4)
 
 
 def test_six_layers_and_the_figure_of_the_page_have_no_slider_and_no_frames_of_plotly() -> None:
@@ -385,7 +398,9 @@ def test_six_layers_and_the_figure_of_the_page_have_no_slider_and_no_frames_of_p
     assert not figure.layout.sliders
     assert not figure.layout.updatemenus
     drawn, file = (json.loads(f.to_json()) for f in (figure, draw("map", drugs(), layer=5)))
-    assert drawn["data"] == file["data"]
+    for one, other in zip(drawn["data"], file["data"], strict=True):
+        assert one.keys() == other.keys()
+        assert all(one[k] == other[k] for k in one if k not in ("x", "y"))
 
 
 def test_the_map_rings_what_was_clicked_its_neighbors_and_what_was_found() -> None:
@@ -393,8 +408,9 @@ def test_the_map_rings_what_was_clicked_its_neighbors_and_what_was_found() -> No
     figure = layer_figure(result, {"layer": 5, "point": "3", "search": "takes"})
     near, point, found = figure.data[-3:]
     assert [t.name for t in (near, point, found)] == ["its neighbors", "selected", "found (20)"]
-    np.testing.assert_allclose(near.x, result.map[1, result.neighbors[1, 3], 0], rtol=1e-3)
-    np.testing.assert_allclose(point.y, result.map[1, [3], 1], rtol=1e-3)
+    places = fitted(result)[1]
+    np.testing.assert_allclose(near.x, places[result.neighbors[1, 3], 0], rtol=1e-3)
+    np.testing.assert_allclose(point.y, places[[3], 1], rtol=1e-3)
     assert point.marker.line.width > found.marker.line.width > near.marker.line.width
     for ring in (near, point, found):
         assert (ring.hoverinfo, ring.customdata) == ("skip", None)
@@ -415,16 +431,10 @@ def test_a_point_that_is_not_there_has_no_ring(point: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["separability", "collapse"])
-def test_a_frame_of_the_figures_by_layer_is_their_line_at_that_layer(name: str) -> None:
-    frames = line_frames(drugs(), {})
-    json.dumps(frames, allow_nan=False)
-    assert list(frames) == [str(layer) for layer in range(10)]
-    for layer, frame in frames.items():
-        layout = json.loads(draw(name, drugs(), layer=layer).to_json())["layout"]
-        assert frame["layout"]["shapes"] == layout["shapes"]
-        assert frame["layout"]["annotations"] == layout["annotations"]
-        assert frame["data"] == frame["traces"] == []
-    assert frames["5"]["layout"]["annotations"][1]["text"] == "layer 5"
+def test_exports_of_the_figures_by_layer_mark_the_layer(name: str) -> None:
+    layout = draw(name, drugs(), layer=5).layout
+    assert [shape.x0 for shape in layout.shapes] == [5]
+    assert layout.annotations[1].text == "layer 5"
     assert not draw(name, drugs()).layout.shapes
 
 

@@ -33,8 +33,8 @@ def test_a_label_cannot_end_the_script() -> None:
 
 def test_no_value_is_interpolated() -> None:
     assert "${" not in slot.TEMPLATE
-    assert "innerHTML" not in slot._script()
-    assert "insertAdjacentHTML" not in slot._script()
+    assert "innerHTML" not in slot._script("a")
+    assert "insertAdjacentHTML" not in slot._script("a")
 
 
 def test_nothing_is_shown_for_none() -> None:
