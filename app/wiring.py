@@ -288,7 +288,11 @@ class Wiring:
     # Errors
 
     def _guarded(self, steps: Callable[[], Iterator[Updates]]) -> Iterator[Updates]:
-        """Yield from steps; an error becomes a sentence, at its field where it has one."""
+        """Yield from steps; an error becomes a sentence, at its field where it has one.
+
+        The last thing yielded changes nothing: Gradio sends it twice, the second time when the
+        next run may have begun.
+        """
         try:
             yield from steps()
         except Cancelled:
@@ -298,6 +302,7 @@ class Wiring:
             yield {**self.form.problem(error), **self._buttons(False)}
         except Exception as error:
             yield {self.page.status: messages.problem(messages.told(error)), **self._buttons(False)}
+        yield self._nothing()
 
     def _answered(self, answer: Callable[[], Updates]) -> Updates:
         """Return an answer; an error becomes a sentence. A run that is under way goes on."""

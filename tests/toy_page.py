@@ -39,6 +39,9 @@ def in_a_loop(build: Callable[[], Made]) -> Made:
     return asyncio.run(made())
 
 
+NOTHING = {"__type__": "update"}
+
+
 @dataclass
 class Visitor:
     """One open page: its session's states, and what its components show."""
@@ -73,6 +76,8 @@ class Visitor:
     def see(self, updates: Mapping[Any, Any]) -> Mapping[Any, Any]:
         """Take an answer of the server as the browser does."""
         for component, update in updates.items():
+            if update == NOTHING:
+                continue
             if isinstance(update, dict) and update.get("__type__") == "update":
                 before = self.seen.get(component)
                 known = before if isinstance(before, dict) else {}
@@ -125,8 +130,8 @@ class Visitor:
 
 
 def finish(steps: Iterator[Any]) -> list[Any]:
-    """Return all answers."""
-    return list(steps)
+    """Return all answers that change something."""
+    return [each for each in steps if any(update != NOTHING for update in each.values())]
 
 
 def until(condition: Any, seconds: float = 5.0) -> bool:

@@ -88,9 +88,9 @@ async function paint() {
     config: {responsive: true, displaylogo: false, modeBarButtonsToRemove: ['sendChartToCloud'],
       toImageButtonOptions: {format: 'svg', filename: plain(fig.layout.meta?.title) || 'figure'}},
   });
-  // `react` keeps no frames of a figure that takes the place of another.
-  await window.Plotly.deleteFrames(place);
-  if (fig.frames?.length) await window.Plotly.addFrames(place, fig.frames);
+  // `react` keeps no frames of a figure that takes the place of another; those of a name that is
+  // there already are replaced.
+  if (fig.frames.length) await window.Plotly.addFrames(place, fig.frames);
   place.removeAllListeners('plotly_click');
   place.removeAllListeners('plotly_selected');
   place.on('plotly_click', e => {
