@@ -16,6 +16,7 @@ from app import messages
 from app.drawing import Shown, Updates, drawn, fitted, foot, placeholder, value
 from app.engine import Engine
 from app.form import Form
+from app.repeated import repeated
 from app.restore import restored
 from app.runs import Run, Runs
 from app.tool_page import ToolPage
@@ -254,7 +255,6 @@ class Wiring:
         if not first or (visits == 0 and self.is_first and elsewhere and self._known(query)):
             yield {page.visits: visits + 1, **self.form.models()}
             return
-        yield {page.visits: 2}
         yield from self._guarded(lambda: self._opened(query))
 
     def _known(self, query: Mapping[str, str]) -> bool:
@@ -270,6 +270,7 @@ class Wiring:
         page, known = self.page, self.engine.known
         link = restored(self.method, query, known, self.engine.store)
         yield {
+            page.visits: 2,
             page.banner: messages.banner([*self._strange(query), *link.sentences]),
             **self.form.filled(link.request),
             **placeholder(page, "Press Run to draw this figure."),
@@ -288,11 +289,10 @@ class Wiring:
     # Errors
 
     def _guarded(self, steps: Callable[[], Iterator[Updates]]) -> Iterator[Updates]:
-        """Yield from steps; an error becomes a sentence, at its field where it has one.
+        """Yield from steps; an error becomes a sentence, at its field where it has one."""
+        yield from repeated(self._told(steps))
 
-        The last thing yielded changes nothing: Gradio sends it twice, the second time when the
-        next run may have begun.
-        """
+    def _told(self, steps: Callable[[], Iterator[Updates]]) -> Iterator[Updates]:
         try:
             yield from steps()
         except Cancelled:
@@ -302,7 +302,6 @@ class Wiring:
             yield {**self.form.problem(error), **self._buttons(False)}
         except Exception as error:
             yield {self.page.status: messages.problem(messages.told(error)), **self._buttons(False)}
-        yield self._nothing()
 
     def _answered(self, answer: Callable[[], Updates]) -> Updates:
         """Return an answer; an error becomes a sentence. A run that is under way goes on."""
