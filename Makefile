@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: setup run test test-fast lint format bench clean
 
 setup: $(READY)
-	@echo "Ready: $(BIN)/python launch.py --help"
+	@echo "Ready: make run serves the page; $(BIN)/python launch.py --help lists the commands"
 
 $(READY): pyproject.toml constraints.txt Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
