@@ -483,8 +483,7 @@ def test_a_fault_of_ours_is_one_line_and_stands_in_the_log(copy: Home, tmp_path:
     found = re.fullmatch(r"Something went wrong \(id ([0-9a-f]{4})\); the log has .*", last)
     assert found
     log = (copy.path / "log" / "glasswork.log").read_text("utf-8")
-    assert f"id {found[1]}" in log
-    assert "RuntimeError: torch was imported" in log
+    assert f"id {found[1]}: RuntimeError" in log
     assert "Traceback" not in done.stderr
 
 
