@@ -12,7 +12,7 @@ HEADINGS = ("What this shows", "How to read it", "What it does not show")
 
 
 def build(tool: Tool) -> Any:
-    """Draw the explanation, folded; the method's whole page is in it."""
+    """Draw the explanation, folded, and return it; the method's whole page is in it."""
     import gradio as gr
 
     gr.HTML(f"<h2 class='gw-heading'>{tool.title}</h2><p class='gw-sentence'>{tool.sentence}</p>")
@@ -21,10 +21,11 @@ def build(tool: Tool) -> Any:
         open=False,
         elem_id=f"{tool.method.key}-about",
         elem_classes=["gw-about"],
-    ):
+    ) as folded:
         gr.Markdown(explanation(tool), elem_classes=["gw-prose"])
         with gr.Accordion("Formula and source: the method's page", open=False):
             gr.Markdown(page(tool.method.key), elem_classes=["gw-prose"])
+    return folded
 
 
 @cache

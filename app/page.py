@@ -40,16 +40,20 @@ def build_page(
         gr.HTML(f"<h1 class='gw-title'>{TITLE}</h1>")
         inner: dict[str, Any] = {}
         tabs: list[tuple[Any, Shown | None]] = []
+        abouts: list[Any] = []
         with gr.Tabs(selected=first.tab if first else TABS[0].key, elem_id="tabs") as outer:
             for tab in TABS:
                 with gr.Tab(tab.title, id=tab.key, elem_id=f"tab-{tab.key}") as place:
-                    inner[tab.key] = _tab(engine, tab.sentence, by_tab[tab.key], first, found)
+                    inner[tab.key] = _tab(
+                        engine, tab.sentence, by_tab[tab.key], first, found, abouts
+                    )
                 tabs.append((place, None))
             for key, build in (("models", build_models), ("status", build_status)):
                 with gr.Tab(key.capitalize(), id=key, elem_id=f"tab-{key}") as place:
                     tabs.append((place, build(engine)))
         _refresh(tabs)
         _choose(page, found, outer, inner, opened)
+        _explain(page, abouts)
         add_endpoints(engine)
     return page
 
@@ -60,6 +64,7 @@ def _tab(
     tools: list[Tool],
     first: Tool | None,
     found: Mapping[str, Tool],
+    abouts: list[Any],
 ) -> Any:
     import gradio as gr
 
@@ -70,7 +75,9 @@ def _tab(
         for tool in tools:
             key = tool.method.key
             with gr.Tab(tool.title, id=key, elem_id=f"tool-{key}") as tab:
-                wiring = Wiring(engine, build_tool(tool, engine.known), tool is first, found)
+                content = build_tool(tool, engine.known)
+                wiring = Wiring(engine, content, tool is first, found)
+            abouts.append(content.about)
             connect(wiring, tab)
     return inner
 
@@ -86,6 +93,18 @@ def _refresh(tabs: list[tuple[Any, Shown | None]]) -> None:
         for other, itself in tabs:
             if itself is not content:
                 other.select(content.hide, None, [content.timer], **PRIVATE, queue=False)
+
+
+def _explain(page: Any, abouts: list[Any]) -> None:
+    """Unfold the explanations at a browser's first visit, which is all that it keeps of it."""
+    import gradio as gr
+
+    seen = gr.BrowserState(False, storage_key="glasswork-seen", secret="glasswork")
+
+    def unfolded(was_here: bool) -> list[Any]:
+        return [True, *(gr.Accordion(open=not was_here) for _ in abouts)]
+
+    page.load(unfolded, [seen], [seen, *abouts], **PRIVATE, queue=False)
 
 
 def _choose(

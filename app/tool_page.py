@@ -45,6 +45,7 @@ class ToolPage:
     shown: Any
     running: Any
     visits: Any
+    about: Any
 
 
 def build_tool(tool: Tool, known: Known) -> ToolPage:
@@ -61,7 +62,7 @@ def build_tool(tool: Tool, known: Known) -> ToolPage:
             if tool.caution:
                 gr.HTML(f"<p class='gw-caution'>{tool.caution}</p>")
         with gr.Column(min_width=320, scale=1, elem_classes=["gw-right"]):
-            about.build(tool)
+            explanation = about.build(tool)
             panel = tool.build() if tool.build else plain_panel(tool)
             foot = gr.HTML(
                 html_template=FOOT,
@@ -72,7 +73,7 @@ def build_tool(tool: Tool, known: Known) -> ToolPage:
             )
     return ToolPage(
         tool, form, uploads, panel, run, stop, goes_on, status, banner, foot,
-        gr.State({}), gr.State(""), gr.State(0),
+        gr.State({}), gr.State(""), gr.State(0), explanation,
     )  # fmt: skip
 
 
