@@ -5,7 +5,6 @@ Exit codes: 0 done; 2 a request that the user can mend, told in exactly one line
 """
 
 import json
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -25,14 +24,13 @@ from app.links import command, link, read_link
 from app.messages import told
 from app.settings import PREFIX, SETTINGS
 from backends.accept import accept, request_key
-from backends.contract import Method, UploadMark
+from backends.contract import Method
 from backends.errors import BadRequest, Cancelled, GlassworkError, ModelMissing
 from backends.jobs.base import Stored
 from backends.models import hub
 from backends.watch import Progress
 from cache import fingerprint
-
-log = logging.getLogger("glasswork.cli")
+from views.fields import is_upload
 
 LARGEST_REQUEST = 2**20
 
@@ -183,16 +181,11 @@ def _with_uploads(method: Method[Any], raw: dict[str, Any], engine: Engine) -> d
     return fields
 
 
-def is_upload(field: Any) -> bool:
-    """Say whether a request's field holds an uploaded file."""
-    return any(isinstance(m, UploadMark) for m in field.metadata) or "UploadMark" in repr(
-        field.annotation
-    )
-
-
 def _run_method(
     engine: Engine, method: Method[Any], raw: dict[str, Any], out: str | None, figures: str
 ) -> None:
+    from views.discovery import figures_of  # It brings plotly.
+
     request = accept(method, raw, engine.known)
     key = request_key(method, request, engine.known)
     folder = Path(out or f"{method.key}-{key[:8]}")
@@ -206,9 +199,9 @@ def _run_method(
             write_result(folder, method, request, key, stored)
             if figures == "html":
                 lines = (provenance_line(method, stored.provenance), command(method, request))
-                write_figures(folder, _figures_of(method.key), stored.result, lines)
+                write_figures(folder, figures_of(method.key), stored.result, lines)
             elif (folder / "figures").is_dir():
-                remove_figures(folder, _figures_of(method.key))
+                remove_figures(folder, figures_of(method.key))
         line.done(stored.hit, stored.counts)
     click.echo(f"{folder}")
     click.echo(command(method, request))
@@ -243,13 +236,6 @@ def _follow(job: Any, line: ProgressLine) -> Stored:
     except KeyboardInterrupt:
         job.stop()
         raise Cancelled from None
-
-
-def _figures_of(key: str) -> dict[str, Any]:
-    from views.discovery import find_tools
-
-    tool = find_tools().get(key)
-    return {} if tool is None else dict(tool.figures)
 
 
 def _methods(build: Callable[[], Engine]) -> click.Command:

@@ -18,7 +18,7 @@ from app.messages import told
 from app.notes import Notes
 from backends.accept import accept
 from backends.errors import BadRequest, GlassworkError
-from views.discovery import find_tools
+from views.discovery import figures_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request as WebRequest
@@ -59,7 +59,7 @@ def exported(engine: Engine, key: str, look: Mapping[str, Any], folder: Path) ->
     if stored is None:
         raise BadRequest("link", f"The result {key[:12]!r} left the cache; run it again.")
     lines = (provenance_line(method, stored.provenance), command(method, request))
-    tool = find_tools().get(method.key)
-    figures = {} if tool is None else tool.figures
     notes = Notes(engine.settings.home).get(key)
-    return export_zip(folder, method, request, key, stored, figures, look, lines, notes)
+    return export_zip(
+        folder, method, request, key, stored, figures_of(method.key), look, lines, notes
+    )

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from app.export import provenance_line
-from app.links import LONGEST_LOOK, command, link
+from app.links import LONGEST_LOOK, LOOK, command, link
 from app.tool_page import ToolPage
 from backends.contract import Request
 from backends.jobs.base import Stored
@@ -85,7 +85,7 @@ def foot(
         for name, value in look.items()
         if value not in (None, "", default.get(name)) and len(str(value)) <= LONGEST_LOOK
     }
-    query = urlencode({"method": method.key} | {f"look.{k}": v for k, v in changed.items()})
+    query = urlencode({"method": method.key} | {LOOK + k: v for k, v in changed.items()})
     return json.dumps(
         {
             "provenance": provenance_line(method, stored.provenance),

@@ -1,12 +1,11 @@
 """The page: five tabs of tools by discovery, then the models and the status."""
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.api import add_endpoints
 from app.engine import Engine
-from app.events import connect
+from app.events import AT_ONCE, connect
 from app.models_page import build_models
 from app.status import Shown, build_status
 from app.tool_page import build_tool
@@ -15,9 +14,6 @@ from views.contract import Tool
 from views.discovery import find_tools
 from views.tabs import TABS
 
-log = logging.getLogger("glasswork.page")
-
-PRIVATE = {"api_visibility": "private", "show_progress": "hidden"}
 TITLE = "Glasswork"
 
 
@@ -86,13 +82,13 @@ def _refresh(tabs: list[tuple[Any, Shown | None]]) -> None:
     """Keep what a tab shows fresh while it is the one that is shown."""
     for place, content in tabs:
         if content is not None:
-            place.select(content.show, None, content.outputs, **PRIVATE, queue=False)
+            place.select(content.show, None, content.outputs, **AT_ONCE)
     for _, content in tabs:
         if content is None or content.hide is None:
             continue
         for other, itself in tabs:
             if itself is not content:
-                other.select(content.hide, None, [content.timer], **PRIVATE, queue=False)
+                other.select(content.hide, None, [content.timer], **AT_ONCE)
 
 
 def _explain(page: Any, abouts: list[Any]) -> None:
@@ -104,7 +100,7 @@ def _explain(page: Any, abouts: list[Any]) -> None:
     def unfolded(was_here: bool) -> list[Any]:
         return [True, *(gr.Accordion(open=not was_here) for _ in abouts)]
 
-    page.load(unfolded, [seen], [seen, *abouts], **PRIVATE, queue=False)
+    page.load(unfolded, [seen], [seen, *abouts], **AT_ONCE)
 
 
 def _choose(
@@ -129,4 +125,4 @@ def _choose(
             inner[tool.tab]: gr.Tabs(selected=tool.method.key),
         }
 
-    page.load(chosen, None, [outer, *places], **PRIVATE, queue=False)
+    page.load(chosen, None, [outer, *places], **AT_ONCE)

@@ -8,7 +8,6 @@ A run is a generator that yields at least every quarter of a second, so that a c
 there. Stop sets a flag which the generator looks at, so that a follower leaves exactly once.
 """
 
-import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,8 +26,6 @@ from backends.jobs.base import Job, Stored
 from views import fields
 from views.contract import FollowUp, View
 from views.slot import is_slot
-
-log = logging.getLogger("glasswork.page")
 
 STOPPED = "Stopped. What was computed is kept: Run goes on from there."
 
