@@ -4,7 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backends.errors import Cancelled
@@ -56,6 +56,15 @@ class Watch:
         self.check()
         last = self._last
         self._tell(Progress(last.done, last.total, last.note, last.seconds_left, partial))
+
+    def part(self) -> "Watch":
+        """Return a watch for a piece of this work with results of another type.
+
+        It stops, tells and counts with this one; its preliminary results are not shown.
+        """
+        piece = Watch(self._stop, lambda progress: self._tell(replace(progress, partial=None)))
+        piece.counts = self.counts
+        return piece
 
     def count(self, what: str, n: int = 1) -> None:
         """Count work, so that tests and users see what was computed and what was recalled."""

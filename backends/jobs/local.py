@@ -208,7 +208,7 @@ class LocalRunner:
         method = self._methods(method_key)
         request = accept(method, fields, self.known)
         key = request_key(method, request, self.known)
-        return self._compute(method, request, key, watch).result
+        return self._compute(method, request, key, watch.part()).result
 
     def _executor(self, lane: str) -> ThreadPoolExecutor:
         if lane not in self._lanes:

@@ -111,7 +111,7 @@ def test_the_small_example_computes_packs_and_unpacks(
 ) -> None:
     stored = computed[method.key]
     assert not stored.hit
-    assert stored.counts["results_computed"] == 1
+    assert stored.counts["results_computed"] >= 1
     assert isinstance(stored.result, method.result)
     arrays, values = pack(stored.result)
     json.dumps(values, allow_nan=False)

@@ -21,7 +21,7 @@ from backends.jobs.base import Stored
 from backends.lab import Lab
 from backends.math.geometry import Normalization, normalize
 from backends.methods.knowledge_map import METHOD, KnowledgeMapResult
-from backends.methods.knowledge_map.request import Token
+from backends.concepts.request import Token
 from backends.watch import Progress, Watch
 from cache import Store
 from launch import build

@@ -26,7 +26,7 @@ from views.slot import is_slot, shown
 from views.tools.knowledge_map import TOOL
 from views.tools.knowledge_map.details import NOTHING, neighbors_html
 from views.tools.knowledge_map.fit import fit
-from views.tools.knowledge_map.form import adapt
+from views.concepts import adapt
 from views.tools.knowledge_map.selection import selection_csv, selection_html
 
 TABLE = "prompt,entity,size,color,note\n" + "".join(

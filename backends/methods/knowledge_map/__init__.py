@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from backends.concepts.request import concepts_of
 from backends.concepts.table import ConceptSet
 from backends.contract import Method
 from backends.lab import Lab
@@ -40,7 +41,7 @@ from backends.methods.knowledge_map.layers import (
     raw_part,
     space_part,
 )
-from backends.methods.knowledge_map.request import KnowledgeMapRequest, check, concepts_of
+from backends.methods.knowledge_map.request import KnowledgeMapRequest, check
 from backends.methods.knowledge_map.result import KnowledgeMapResult
 from backends.methods.knowledge_map.text import STEPS, Text, activations, tokenize
 from backends.models.catalog import ModelRef

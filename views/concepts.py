@@ -1,4 +1,4 @@
-"""What the map's form offers for the concept set that was chosen: its label columns."""
+"""What a form offers for the concept set that was chosen: its label columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
