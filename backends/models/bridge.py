@@ -11,16 +11,28 @@ cannot change a result.
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 
 from backends.errors import BadRequest
+from backends.models import generate, gradients
 from backends.models.catalog import Catalog, ModelRef
+from backends.models.edits import (
+    Edit,
+    Enough,
+    Positions,
+    at_positions,
+    edit_hooks,
+    ending,
+    for_group,
+    passed_over,
+    reading,
+    replacing,
+)
 from backends.models.registry import Loaded, Registry
 from backends.models.tokens import Encoded, encode, show_tokens
 from cache import Activations
@@ -34,27 +46,6 @@ ATTENTION = "eager"
 LIBRARY = f"transformer-lens {version('transformer-lens').split('.')[0]}"
 ROWS = 16
 TOKENS_PER_PASS = 256
-
-Positions = Literal["last", "all"] | Sequence[Sequence[int]]
-Change = np.ndarray | Sequence[np.ndarray] | Callable[[torch.Tensor], torch.Tensor]
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A change of one hooked tensor during `run`.
-
-    `positions` are `all`, `last`, or a list per sample; `change` is an array that replaces every
-    row there, a list with one array `[pos, ...]` per sample, or a function from the rows
-    `[row, ...]` to rows of the same shape.
-    """
-
-    hook: str
-    positions: Positions
-    change: Change
-
-
-class _Enough(Exception):
-    """Raised inside a forward pass when everything wanted was seen."""
 
 
 class Models:
@@ -154,10 +145,44 @@ class Models:
                 lengths = [ids[i] for i in group]
                 seen = self._edited_pass(model, group, lengths, edits, start, stop, resid, want)
                 for row, i in enumerate(group):
-                    at = _at(positions, i, len(ids[i]))
+                    at = at_positions(positions, i, len(ids[i]))
                     for name in want:
                         answers[name][i] = seen[name][row, at].float().cpu().numpy()
         return answers
+
+    def gradients(
+        self,
+        ref: ModelRef,
+        ids: Sequence[int],
+        loss: Callable[[torch.Tensor], torch.Tensor],
+        reduce: Callable[[torch.Tensor, torch.Tensor], float],
+    ) -> gradients.BlockSums:
+        """Return what `reduce(weight, gradient)` sums up to in each block's attention and MLP.
+
+        `loss` makes a number of the logits [pos, vocab] of one text. See `gradients.py`.
+        """
+        self._watch.check()
+        with self._registry.use(ref, self._watch.check) as model:
+            return gradients.block_gradients(model, ids, loss, reduce, self._watch)
+
+    def generate(
+        self,
+        ref: ModelRef,
+        ids: Sequence[int],
+        new_tokens: int,
+        edits: Sequence[Edit] = (),
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> Iterator[int]:
+        """Yield up to `new_tokens` tokens that continue a text, greedy at temperature 0.
+
+        Edits hold at every position, of the text and of what is generated. It ends after an
+        end-of-sequence token, which is not yielded, and at the model's context.
+        """
+        with self._registry.use(ref, self._watch.check) as model:
+            room = (self.catalog.get(ref.id).context or 10**9) - len(ids)
+            count = min(new_tokens, room)
+            yield from generate.tokens(model, ids, count, edits, temperature, seed, self._watch)
 
     def _keys(
         self, ref: ModelRef, ids: Sequence[int], hooks: Sequence[str], positions: Sequence[int]
@@ -178,7 +203,7 @@ class Models:
             def reader(tensor: torch.Tensor, hook: Any) -> None:
                 seen[name] = tensor[: len(texts)]
                 if len(seen) == len(hooks):
-                    raise _Enough
+                    raise Enough
 
             return reader
 
@@ -225,17 +250,17 @@ class Models:
         hooks: list[tuple[str, Callable[..., Any]]] = []
         if start and resid is not None:
             entering = filled(np.stack([resid[i] for i in group]))
-            hooks.append((f"blocks.{start}.hook_resid_pre", _replacing(entering)))
+            hooks.append((f"blocks.{start}.hook_resid_pre", replacing(entering)))
         for number, edit in enumerate(edits):
-            places = [_at(edit.positions, i, len(texts[0])) for i in group]
-            change = _for_group(edit.change, group)
-            hooks.append((edit.hook, _changing(change, places, fired, number)))
+            places = [at_positions(edit.positions, i, len(texts[0])) for i in group]
+            change = for_group(edit.change, group)
+            hooks += edit_hooks(edit, change, places, fired, number)
         for name in want:
             if name != "logits":
-                hooks.append((name, _reading(name, seen, len(texts))))
+                hooks.append((name, reading(name, seen, len(texts))))
         if stop is not None:
-            hooks.append((f"blocks.{stop}.hook_resid_pre", _ending))
-        with model.lock, _passed_over(model.bridge, start):
+            hooks.append((f"blocks.{stop}.hook_resid_pre", ending))
+        with model.lock, passed_over(model.bridge, start):
             head = any(name.startswith(("logits", "unembed.")) for name in want)
             out = self._forward(model, texts, hooks, logits=head)
         if out is not None:
@@ -263,7 +288,7 @@ class Models:
             try:
                 inner = model.bridge.original_model
                 out = (inner if logits else inner.base_model)(input_ids=batch, use_cache=False)
-            except _Enough:
+            except Enough:
                 return None
         return out.logits if logits else None
 
@@ -292,85 +317,9 @@ def filled(batch: np.ndarray) -> np.ndarray:
     return np.concatenate([batch, np.repeat(batch[-1:], extra, axis=0)]) if extra > 0 else batch
 
 
-def _at(positions: Positions, sample: int, length: int) -> list[int]:
-    if positions == "last":
-        return [length - 1]
-    if positions == "all":
-        return list(range(length))
-    assert not isinstance(positions, str)
-    return list(positions[sample])
-
-
 def _there(part: np.ndarray | None) -> np.ndarray:
     assert part is not None
     return part
-
-
-def _replacing(value: np.ndarray) -> Callable[..., torch.Tensor]:
-    def write(tensor: torch.Tensor, hook: Any) -> torch.Tensor:
-        return torch.as_tensor(value, device=tensor.device, dtype=tensor.dtype)
-
-    return write
-
-
-def _for_group(change: Change, group: Sequence[int]) -> Change:
-    if isinstance(change, np.ndarray) or callable(change):
-        return change
-    return np.concatenate([change[i] for i in group])
-
-
-def _changing(
-    change: Change, places: Sequence[Sequence[int]], fired: list[int], number: int
-) -> Callable[..., torch.Tensor]:
-    rows = [r for r, at in enumerate(places) for _ in at]
-    columns = [p for at in places for p in at]
-
-    def write(tensor: torch.Tensor, hook: Any) -> torch.Tensor:
-        fired[number] += len(rows)
-        old = tensor[rows, columns]
-        if callable(change):
-            new = change(old)
-        else:
-            new = torch.as_tensor(np.asarray(change), device=old.device, dtype=old.dtype)
-        changed = tensor.clone()
-        changed[rows, columns] = new.expand_as(old)
-        return changed
-
-    return write
-
-
-def _reading(name: str, seen: dict[str, torch.Tensor], rows: int) -> Callable[..., None]:
-    def read(tensor: torch.Tensor, hook: Any) -> None:
-        seen[name] = tensor[:rows]
-
-    return read
-
-
-def _ending(tensor: torch.Tensor, hook: Any) -> None:
-    raise _Enough
-
-
-class _passed_over:
-    """Replace the blocks before `start` by pass-throughs for the length of a pass.
-
-    The bridge's own `start_at_layer` runs them and drops their output. `forward` is set on the
-    instance past the bridge's own `__setattr__`, which would hand it on to the wrapped block.
-    """
-
-    def __init__(self, bridge: Any, start: int) -> None:
-        self._blocks = list(bridge.blocks[:start])
-
-    def __enter__(self) -> None:
-        for block in self._blocks:
-            object.__setattr__(block, "forward", _through)
-
-    def __exit__(self, *_: object) -> None:
-        for block in self._blocks:
-            object.__delattr__(block, "forward")
-
-
-def _through(*args: Any, **kwargs: Any) -> Any:
-    return args[0] if args else kwargs["hidden_states"]
 
 
 def _check_run(start: int, stop: int | None, resid: object, want: Sequence[str]) -> None:
