@@ -51,9 +51,11 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 bench: setup
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,bench]'
 	$(BIN)/python -m benchmarks.capture
 	$(BIN)/python -m benchmarks.silhouette
 	$(BIN)/python -m benchmarks.page
+	$(BIN)/python -m benchmarks.hilbert
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

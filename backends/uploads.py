@@ -34,6 +34,10 @@ class Uploads:
                 f"File {path.name!r} has {size / 2**20:.1f} MiB; "
                 f"at most {LARGEST // 2**20} MiB are allowed.",
             )
+        return self.add_bytes(content)
+
+    def add_bytes(self, content: bytes) -> str:
+        """Put in what was made here, such as a table for another method, and return its digest."""
         digest = hashlib.sha256(content).hexdigest()
         target = self._folder / digest
         if not target.exists():

@@ -30,10 +30,5 @@ TABS = (
         "Diffusion",
         "Here you will follow at which step of a diffusion run a concept enters the image.",
     ),
-    Tab(
-        "mcbif",
-        "MCbiF",
-        "Here you will see how a sequence of partitions nests and where it conflicts: Hilbert "
-        "functions over two scales.",
-    ),
+    Tab("mcbif", "MCbiF", ""),
 )

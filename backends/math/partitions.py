@@ -23,7 +23,7 @@ def _first_seen(row: np.ndarray) -> np.ndarray:
     _, first, inverse = np.unique(row, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int32)
     rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return rank[inverse.reshape(-1)]
+    return np.asarray(rank[inverse.reshape(-1)])
 
 
 @dataclass(frozen=True)
@@ -76,4 +76,4 @@ def join(labels: Int[np.ndarray, "scale element"]) -> Int[np.ndarray, "element"]
     size = elements + int(offsets[-1])
     edges = coo_array((np.ones(len(who), np.int8), (who, places)), shape=(size, size))
     _, block = connected_components(edges, directed=False)
-    return numbered(block[None, :elements])[0]
+    return np.asarray(numbered(block[None, :elements])[0])

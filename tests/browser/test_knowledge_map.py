@@ -42,11 +42,10 @@ def run(page: Page) -> None:
     page.wait_for_function(DRAWN, arg=MAP, timeout=SLOW)
 
 
-def upload(page: Page, name: str, content: bytes) -> None:
-    """Give a file as the own table."""
-    page.locator("#knowledge_map-table-file input[type=file]").set_input_files(
-        {"name": name, "mimeType": "text/csv", "buffer": content}
-    )
+def upload(page: Page, folder: Path, name: str, content: bytes) -> None:
+    """Give a file as the own table; from the disk, which is much faster than as bytes."""
+    (folder / name).write_bytes(content)
+    page.locator("#knowledge_map-table-file input[type=file]").set_input_files(folder / name)
 
 
 def text_of(page: Page, thing: str) -> str:
@@ -139,11 +138,11 @@ def hostile_table() -> bytes:
     return file.getvalue().encode()
 
 
-def test_an_own_table_is_shown_as_text(open_page: Callable[..., Page]) -> None:
+def test_an_own_table_is_shown_as_text(open_page: Callable[..., Page], tmp_path: Path) -> None:
     page = open_page(SYMPTOMS)
     page.evaluate("window.alert = text => { window.alerted = text; }")
     expect(page.locator("#knowledge_map-run")).to_be_enabled()
-    upload(page, "mine.csv", hostile_table())
+    upload(page, tmp_path, "mine.csv", hostile_table())
     expect(page.locator("#knowledge_map-table :is(input, textarea)")).to_have_value(
         re.compile("^sha256:")
     )
@@ -167,17 +166,17 @@ BAD_FILES = [
     ("picture.csv", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xfe", "not UTF-8"),
     ("short.csv", b"prompt,label\na,b\n", "6 to 1000 are allowed"),
     ("other.csv", b"text\n" * 10, "no column prompt"),
-    ("large.csv", b"prompt,label\n" + b"x" * (30 * 2**20), "at most 20 MiB"),
+    ("large.csv", b"prompt,label\n" + b"x" * (21 * 2**20), "at most 20 MiB"),
 ]
 
 
 def test_a_bad_file_gets_a_sentence_and_nothing_else_stops(
-    open_page: Callable[..., Page],
+    open_page: Callable[..., Page], tmp_path: Path
 ) -> None:
     page = open_page(SYMPTOMS)
     expect(page.locator("#knowledge_map-run")).to_be_enabled()
     for name, content, sentence in BAD_FILES:
-        upload(page, name, content)
+        upload(page, tmp_path, name, content)
         expect(page.locator("#knowledge_map-table.gw-wrong")).to_contain_text(sentence)
         page.locator("#knowledge_map-domain input").click()
         page.get_by_role("option", name="symptom").click()
@@ -206,7 +205,6 @@ def test_narrow_windows_and_the_other_tabs(open_page: Callable[..., Page], dark:
         ("SAE features", "sparse autoencoders"),
         ("RoPE heads", "rotary"),
         ("Diffusion", "diffusion run"),
-        ("MCbiF", "Hilbert functions"),
         ("Models", "tiny"),
         ("Status", "Nothing is being computed"),
     ):

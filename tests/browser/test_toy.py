@@ -288,7 +288,7 @@ def test_two_visitors_at_the_same_moment_each_get_their_own(
     open_page: Callable[..., Page],
 ) -> None:
     visitors = [open_page("/?method=toy"), open_page("/?method=toy")]
-    for turn in range(10):
+    for turn in range(4):
         counts = (10 + turn, 30 + turn)
         for page, count in zip(visitors, counts, strict=True):
             expect(page.locator("#toy-run")).to_be_enabled()

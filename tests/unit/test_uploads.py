@@ -36,6 +36,15 @@ def test_other_content_is_another_file(uploads: Uploads, tmp_path: Path) -> None
     assert uploads.read(first) == b"a"
 
 
+def test_what_was_made_here_is_an_upload_too(uploads: Uploads, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x,y\n")
+    digest = uploads.add_bytes(b"x,y\n")
+    assert uploads.read(digest) == b"x,y\n"
+    assert uploads.add(tmp_path / "a") == digest == uploads.add_bytes(b"x,y\n")
+    assert [p.name for p in (tmp_path / "home" / "uploads").iterdir()] == [digest[7:]]
+    assert (tmp_path / "home" / "uploads").stat().st_mode & 0o777 == 0o700
+
+
 def test_an_unknown_digest_is_told(uploads: Uploads) -> None:
     digest = "sha256:" + "0" * 64
     with pytest.raises(BadRequest, match="sha256:000000000000… is not on this machine") as error:

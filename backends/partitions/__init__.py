@@ -1,0 +1,1 @@
+"""Sequences of partitions: files of the user, examples, and what is measured of a sequence."""
