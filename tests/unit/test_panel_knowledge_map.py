@@ -21,12 +21,12 @@ from backends.methods.knowledge_map import METHOD, KnowledgeMapResult
 from backends.models.catalog import Catalog
 from backends.uploads import Uploads
 from tests.unit.test_figures_knowledge_map import NASTY, SAMPLES, SETS, drugs, progression, take
+from views.concepts import adapt
 from views.contract import Panel
 from views.slot import is_slot, shown
 from views.tools.knowledge_map import TOOL
 from views.tools.knowledge_map.details import NOTHING, neighbors_html
 from views.tools.knowledge_map.fit import fit
-from views.concepts import adapt
 from views.tools.knowledge_map.selection import selection_csv, selection_html
 
 TABLE = "prompt,entity,size,color,note\n" + "".join(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from backends.methods.knowledge_map import METHOD
+from views.concepts import adapt
 from views.contract import Figure, Tool
 from views.tools.knowledge_map.age import age_figure
 from views.tools.knowledge_map.collapse import collapse_figure
-from views.concepts import adapt
 from views.tools.knowledge_map.panel import build
 from views.tools.knowledge_map.player import map_figure
 from views.tools.knowledge_map.progression import progression_figure
