@@ -34,7 +34,7 @@ from backends.models.edits import (
     replacing,
 )
 from backends.models.registry import Loaded, Registry
-from backends.models.tokens import Encoded, encode, show_tokens
+from backends.models.tokens import Encoded, encode, show_bytes, show_tokens, token_bytes
 from cache import Activations
 
 if TYPE_CHECKING:
@@ -88,6 +88,11 @@ class Models:
         """Return tokens as readable text, from their bytes."""
         return show_tokens(self._registry.tokenizer(ref, self._watch.check), ids)
 
+    def text(self, ref: ModelRef, ids: Sequence[int]) -> str:
+        """Return tokens as one text, from their bytes."""
+        pieces = token_bytes(self._registry.tokenizer(ref, self._watch.check), ids)
+        return show_bytes(b"".join(pieces))
+
     def capture(
         self,
         ref: ModelRef,
@@ -129,21 +134,24 @@ class Models:
         resid: Sequence[Float[np.ndarray, "_ d_model"]] | None = None,
         want: Sequence[str] = ("logits",),
         positions: Positions = "last",
+        fill: bool = True,
     ) -> dict[str, list[Float[np.ndarray, "pos ..."]]]:
         """Run forward passes with changes; return, per name wanted, the rows of every text.
 
         `want` are hook names and `logits`. With `start`, the blocks before it are passed over and
-        `resid` enters block `start`; with `stop`, the pass ends before block `stop`.
+        `resid` enters block `start`; with `stop`, the pass ends before block `stop`. Without
+        `fill` every text has a pass of its own without copies, which costs a third for one text;
+        its numbers differ from those of a filled pass in the last bits.
         Raise `ValueError` for an unknown hook or contradictory arguments, `RuntimeError` when an
         edit did not fire.
         """
         _check_run(start, stop, resid, want)
         answers: dict[str, list[Any]] = {name: [None] * len(ids) for name in want}
         with self._registry.use(ref, self._watch.check) as model:
-            for group in groups(ids, range(len(ids))):
+            for group in groups(ids, range(len(ids)), None if fill else 1):
                 self._watch.check()
-                lengths = [ids[i] for i in group]
-                seen = self._edited_pass(model, group, lengths, edits, start, stop, resid, want)
+                texts = [ids[i] for i in group]
+                seen = self._edited_pass(model, group, texts, edits, start, stop, resid, want, fill)
                 for row, i in enumerate(group):
                     at = at_positions(positions, i, len(ids[i]))
                     for name in want:
@@ -155,7 +163,7 @@ class Models:
         ref: ModelRef,
         ids: Sequence[int],
         loss: Callable[[torch.Tensor], torch.Tensor],
-        reduce: Callable[[torch.Tensor, torch.Tensor], float],
+        reduce: Callable[[torch.Tensor, torch.Tensor], tuple[float, ...]],
     ) -> gradients.BlockSums:
         """Return what `reduce(weight, gradient)` sums up to in each block's attention and MLP.
 
@@ -244,12 +252,14 @@ class Models:
         stop: int | None,
         resid: Sequence[np.ndarray] | None,
         want: Sequence[str],
+        fill: bool,
     ) -> dict[str, torch.Tensor]:
         fired = [0] * len(edits)
         seen: dict[str, torch.Tensor] = {}
         hooks: list[tuple[str, Callable[..., Any]]] = []
         if start and resid is not None:
-            entering = filled(np.stack([resid[i] for i in group]))
+            rows = np.stack([resid[i] for i in group])
+            entering = filled(rows) if fill else rows
             hooks.append((f"blocks.{start}.hook_resid_pre", replacing(entering)))
         for number, edit in enumerate(edits):
             places = [at_positions(edit.positions, i, len(texts[0])) for i in group]
@@ -262,7 +272,7 @@ class Models:
             hooks.append((f"blocks.{stop}.hook_resid_pre", ending))
         with model.lock, passed_over(model.bridge, start):
             head = any(name.startswith(("logits", "unembed.")) for name in want)
-            out = self._forward(model, texts, hooks, logits=head)
+            out = self._forward(model, texts, hooks, head, fill)
         if out is not None:
             seen["logits"] = out[: len(texts)]
         silent = [e.hook for e, n in zip(edits, fired, strict=True) if n == 0]
@@ -277,12 +287,14 @@ class Models:
         texts: Sequence[Sequence[int]],
         hooks: list[tuple[str, Callable[..., Any]]],
         logits: bool,
+        fill: bool = True,
     ) -> torch.Tensor | None:
         known = model.bridge.hook_dict
         for name, _ in hooks:
             if name not in known:
                 raise ValueError(f"Hook {name!r} is not one of this model's.")
-        batch = torch.as_tensor(filled(np.array(texts)), device=model.device)
+        rows = np.array(texts)
+        batch = torch.as_tensor(filled(rows) if fill else rows, device=model.device)
         self._watch.count("forward_passes")
         with model.lock, torch.inference_mode(), model.bridge.hooks(fwd_hooks=hooks):
             try:
@@ -298,15 +310,20 @@ def _rows(length: int) -> int:
     return max(1, min(ROWS, TOKENS_PER_PASS // length))
 
 
-def groups(ids: Sequence[Sequence[int]], which: Sequence[int] | range) -> Iterator[list[int]]:
-    """Yield the indices of texts of equal length that share a pass, shortest texts first."""
+def groups(
+    ids: Sequence[Sequence[int]], which: Sequence[int] | range, rows: int | None = None
+) -> Iterator[list[int]]:
+    """Yield the indices of texts of equal length that share a pass, shortest texts first.
+
+    `rows` is the largest number of texts in a pass, by default that of their length.
+    """
     by_length: dict[int, list[int]] = {}
     for i in which:
         if not ids[i]:
             raise ValueError(f"Text {i} has no tokens.")
         by_length.setdefault(len(ids[i]), []).append(i)
     for length, members in sorted(by_length.items()):
-        step = _rows(length)
+        step = rows or _rows(length)
         for first in range(0, len(members), step):
             yield members[first : first + step]
 

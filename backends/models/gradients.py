@@ -2,7 +2,7 @@
 
 A block's weights are the matrices of its attention and of its MLP; embeddings, norms, biases and
 the unembedding are left out. The gradients themselves would be as large as the model, so a function
-turns each into a number (a sum over the matrix), and only those are kept.
+turns each into a few numbers (sums over the matrix, one per measure), and only those are kept.
 
 All blocks share one backward pass where the gradients fit into memory, else each block has its own:
 then only its weights ask for a gradient, with the same numbers.
@@ -27,17 +27,17 @@ MOST_BYTES = 4 * 2**30
 PARTS = ("attn", "mlp")
 
 Loss = Callable[[torch.Tensor], torch.Tensor]
-Reduce = Callable[[torch.Tensor, torch.Tensor], float]
+Reduce = Callable[[torch.Tensor, torch.Tensor], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
 class BlockSums:
     """Per block and part (attention, MLP): the reduced gradients, and the number of weights.
 
-    `loss` is the value of the loss.
+    A measure is one of the numbers that `reduce` returns. `loss` is the value of the loss.
     """
 
-    sums: Float[np.ndarray, "layer 2"]
+    sums: Float[np.ndarray, "layer 2 measure"]
     weights: Int[np.ndarray, "layer 2"]
     loss: float
 
@@ -54,15 +54,18 @@ def block_gradients(
     blocks = [block_weights(block) for block in model.bridge.blocks]
     together = sum(w.numel() * w.element_size() for parts in blocks for p in parts for w in p)
     groups = [blocks] if together <= most_bytes else [[block] for block in blocks]
-    rows: list[list[tuple[float, int]]] = []
+    found: list[tuple[np.ndarray, int]] = []
     value = 0.0
     for group in groups:
         watch.check()
+        value, reduced = _backward(model, ids, loss, reduce, group)
         watch.count("backward_passes")
-        value, found = _backward(model, ids, loss, reduce, group)
-        rows += found
-    table = np.array(rows, np.float64)
-    return BlockSums(table[:, :, 0], table[:, :, 1].astype(np.int64), value)
+        found += reduced
+    # A part without weights has one zero, whatever the number of measures.
+    sums = np.stack(np.broadcast_arrays(*[total for total, _ in found]))
+    weights = np.array([count for _, count in found], np.int64)
+    shape = len(blocks), len(PARTS)
+    return BlockSums(sums.reshape(*shape, -1), weights.reshape(shape), value)
 
 
 def block_weights(block: Any) -> list[list[torch.Tensor]]:
@@ -87,7 +90,7 @@ def _backward(
     loss: Loss,
     reduce: Reduce,
     group: Sequence[Sequence[Sequence[torch.Tensor]]],
-) -> tuple[float, list[list[tuple[float, int]]]]:
+) -> tuple[float, list[tuple[np.ndarray, int]]]:
     weights = [w for parts in group for part in parts for w in part]
     with model.lock, _asking(model, weights), torch.enable_grad():
         batch = torch.as_tensor(np.array([ids]), device=model.device)
@@ -96,20 +99,22 @@ def _backward(
         if not torch.isfinite(value):
             raise RuntimeError("The loss is not finite.")
         grads = iter(torch.autograd.grad(value, weights, allow_unused=True))
-    rows = [[_reduced(part, [next(grads) for _ in part], reduce) for part in p] for p in group]
-    return float(value.detach()), rows
+    parts = [part for parts in group for part in parts]
+    found = [_reduced(part, [next(grads) for _ in part], reduce) for part in parts]
+    return float(value.detach()), found
 
 
 def _reduced(
     weights: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None], reduce: Reduce
-) -> tuple[float, int]:
-    """Return a part's sum and its number of weights.
+) -> tuple[Float[np.ndarray, "measure"], int]:
+    """Return a part's sum per measure and its number of weights.
 
     The bridge keeps joint query-key-value weights beside the three that it made of them; those that
     the pass did not use have no gradient and do not count.
     """
     used = [(w.detach(), g) for w, g in zip(weights, grads, strict=True) if g is not None]
-    return float(sum(reduce(w, g) for w, g in used)), sum(w.numel() for w, _ in used)
+    sums = np.array([reduce(w, g) for w, g in used] or [(0.0,)], np.float64).sum(axis=0)
+    return sums, sum(w.numel() for w, _ in used)
 
 
 @contextmanager

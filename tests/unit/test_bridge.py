@@ -14,9 +14,9 @@ from transformers import AutoModelForCausalLM
 
 from backends.errors import BadRequest, Cancelled, ModelMissing
 from backends.models.bridge import ROWS, TOKENS_PER_PASS, Models, filled
-from backends.models.edits import Edit
 from backends.models.catalog import DEFAULT_MODEL, Catalog, ModelRef
 from backends.models.convert import convert, expected_numbers
+from backends.models.edits import Edit
 from backends.models.parity import LARGEST_SDPA, parity
 from backends.models.registry import Registry
 from backends.watch import Watch

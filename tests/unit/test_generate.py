@@ -133,14 +133,14 @@ def log_loss(ids: list[int]) -> Callable[[torch.Tensor], torch.Tensor]:
     return lambda logits: torch.nn.functional.cross_entropy(logits[:-1], wanted).log()
 
 
-def absolute(weight: torch.Tensor, gradient: torch.Tensor) -> float:
-    """Return the sum of absolute gradients."""
-    return float(gradient.abs().sum())
+def measures(weight: torch.Tensor, gradient: torch.Tensor) -> tuple[float, ...]:
+    """Return the sums of absolute gradients and of absolute gradients times weights."""
+    return float(gradient.abs().sum()), float((weight * gradient).abs().sum())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_are_those_of_transformers(models: Models, folders: Path, family: str) -> None:
-    found = models.gradients(ref_of(models, family), IDS, log_loss(IDS), absolute)
+    found = models.gradients(ref_of(models, family), IDS, log_loss(IDS), measures)
     model = plain(folders, family)
     loss = log_loss(IDS)(model(input_ids=torch.tensor([IDS])).logits[0])
     loss.backward()
@@ -149,17 +149,19 @@ def test_gradients_are_those_of_transformers(models: Models, folders: Path, fami
     for layer, block in enumerate(model.get_submodule(blocks[family])):
         for part, name in enumerate((names[family], "mlp")):
             weights = [w for w in block.get_submodule(name).parameters() if w.ndim == 2]
-            expected = sum(float(w.grad.abs().sum()) for w in weights)
-            assert found.sums[layer, part] == pytest.approx(expected, rel=1e-4)
+            for number, factors in enumerate(([1.0] * len(weights), weights)):
+                products = [f * w.grad for f, w in zip(factors, weights, strict=True)]
+                expected = sum(float(p.detach().abs().sum()) for p in products)
+                assert found.sums[layer, part, number] == pytest.approx(expected, rel=1e-4)
             assert found.weights[layer, part] == sum(w.numel() for w in weights)
     assert found.loss == pytest.approx(float(loss.detach()), rel=1e-5)
 
 
 def test_a_block_at_a_time_gives_the_same_numbers(models: Models, registry: Registry) -> None:
     ref, watch = ref_of(models, "llama"), Watch()
-    together = models.gradients(ref, IDS, log_loss(IDS), absolute)
+    together = models.gradients(ref, IDS, log_loss(IDS), measures)
     with registry.use(ref) as loaded:
-        apart = block_gradients(loaded, IDS, log_loss(IDS), absolute, watch, most_bytes=0)
+        apart = block_gradients(loaded, IDS, log_loss(IDS), measures, watch, most_bytes=0)
         asked = [p.requires_grad for p in loaded.bridge.original_model.parameters()]
     np.testing.assert_allclose(apart.sums, together.sums, rtol=1e-5)
     assert (watch.counts["backward_passes"], models._watch.counts["backward_passes"]) == (3, 1)
@@ -169,4 +171,4 @@ def test_a_block_at_a_time_gives_the_same_numbers(models: Models, registry: Regi
 def test_a_loss_that_is_not_finite_is_told(models: Models) -> None:
     ref = ref_of(models, "llama")
     with pytest.raises(RuntimeError, match="not finite"):
-        models.gradients(ref, IDS, lambda logits: (logits.sum() * 0).log(), absolute)
+        models.gradients(ref, IDS, lambda logits: (logits.sum() * 0).log(), measures)

@@ -15,13 +15,13 @@ from app.settings import Settings
 from backends.accept import accept, request_key
 from backends.codec import array_fields, pack
 from backends.concepts.medical import LABELS, Domain, concept_set, rows
+from backends.concepts.request import Token
 from backends.errors import BadRequest
 from backends.jobs.apart import Apart
 from backends.jobs.base import Stored
 from backends.lab import Lab
 from backends.math.geometry import Normalization, normalize
 from backends.methods.knowledge_map import METHOD, KnowledgeMapResult
-from backends.concepts.request import Token
 from backends.watch import Progress, Watch
 from cache import Store
 from launch import build
