@@ -16,8 +16,6 @@ from views.partitions.look import (
 )
 
 COLORS = (("linear", "linear"), ("logarithmic", "log"))
-PLACE = {"row": "Slice at s (number of the scale)", "column": "Slice at t (number of the scale)",
-         "lag": "Slice at t − s (number of scales)"}  # fmt: skip
 
 
 def fit(result: PartitionResult, look: Look) -> Mapping[str, Mapping[str, Any]]:
@@ -37,6 +35,5 @@ def fit(result: PartitionResult, look: Look) -> Mapping[str, Mapping[str, Any]]:
             "maximum": scales - 1,
             "step": 1,
             "value": chosen_place(result, look),
-            "label": PLACE[direction],
         },
     }

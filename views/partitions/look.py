@@ -120,7 +120,7 @@ def highlighted(result: PartitionResult, look: Look) -> Bool[np.ndarray, "elemen
     for part in wanted_elements(look).split(","):
         if part.strip():
             marked |= _meant(result, part.strip())
-    return marked
+    return np.asarray(marked)
 
 
 def _meant(result: PartitionResult, part: str) -> np.ndarray:
@@ -129,7 +129,8 @@ def _meant(result: PartitionResult, part: str) -> np.ndarray:
     if found := _CLUSTER.fullmatch(part):
         return _members(result, found[1], found[2])
     if found := _LINK.fullmatch(part):
-        return _members(result, found[1], found[2]) & _members(result, found[3], found[4])
+        both = _members(result, found[1], found[2]) & _members(result, found[3], found[4])
+        return np.asarray(both)
     wanted = part.casefold()
     return np.array([wanted in name.casefold() for name in result.elements], bool)
 

@@ -5,6 +5,7 @@ clusters of different scales that share elements. One shortest cycle that no clu
 in the accent color.
 """
 
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -26,7 +27,7 @@ from views.partitions.look import (
     scale_name,
     scale_ticks,
 )
-from views.partitions.plain import Spec, area, assembled, boxes, unseen, written
+from views.partitions.plain import CLICK, Spec, area, assembled, boxes, unseen, written
 
 MOST_EDGES = 1_500
 MOST_NAMES = 12
@@ -67,16 +68,17 @@ def overlaps(result: PartitionResult, s: int, t: int) -> tuple[list[Edge], int]:
 
     Above the limit those of scales next to each other come first, then the largest.
     """
-    found: list[Edge] = []
+    parts = []
     for a, b in combinations(range(s, t + 1), 2):
         counts = contingency(result.labels[a], result.labels[b])
-        rows, cols = np.nonzero(counts)
-        pairs = zip(rows.tolist(), cols.tolist(), counts[rows, cols].tolist(), strict=True)
-        found += [(a, c, b, d, n) for c, d, n in pairs]
-    total = len(found)
-    if total > MOST_EDGES:
-        found = sorted(found, key=lambda e: (e[2] - e[0] > 1, -e[4]))[:MOST_EDGES]
-    return found, total
+        first, second = np.nonzero(counts)
+        ends = np.full(len(first), a), first, np.full(len(first), b), second
+        parts.append(np.stack([*ends, counts[first, second]], 1))
+    found = np.concatenate(parts) if parts else np.empty((0, 5), np.int64)
+    if len(found) > MOST_EDGES:
+        order = np.lexsort((-found[:, 4], found[:, 2] - found[:, 0] > 1))
+        return [tuple(edge) for edge in found[order[:MOST_EDGES]].tolist()], len(found)
+    return [tuple(edge) for edge in found.tolist()], len(found)
 
 
 def window_cycle(result: PartitionResult, s: int, t: int) -> list[Step]:
@@ -86,8 +88,15 @@ def window_cycle(result: PartitionResult, s: int, t: int) -> list[Step]:
     """
     if result.hf1[s, t] == 0 or is_too_large(result, s, t):
         return []
-    found = representative_cycle(result.labels[s : t + 1]) or []
+    window = np.ascontiguousarray(result.labels[s : t + 1])
+    found = _found(window.tobytes(), window.shape, str(window.dtype))
     return [(s + m, c, x) for m, c, x in found]
+
+
+@lru_cache(maxsize=16)
+def _found(content: bytes, shape: tuple[int, ...], kind: str) -> list[Step]:
+    """Find a cycle once: the words and the graph of a window both show it."""
+    return representative_cycle(np.frombuffer(content, kind).reshape(shape)) or []
 
 
 def is_too_large(result: PartitionResult, s: int, t: int) -> bool:
@@ -121,17 +130,18 @@ def _edges(found: list[Edge], centers: Centers, s: int, thick: float) -> Spec:
 
 def _nodes(result: PartitionResult, centers: Centers, s: int) -> list[Spec]:
     places = list(centers)
-    sizes = np.array([np.sum(result.labels[m] == c) for m, c in places])
+    of = nodes(result).of
+    sizes = result.cluster_size[[of[place] for place in places]]
     x, y = np.array([m - s for m, _ in places]), np.array(list(centers.values()))
     texts = [
         f"cluster {cluster_name(result, m, c)}<br>scale {scale_name(result, m)} (number {m})"
-        f"<br>N = {size:,} elements<br>click: highlight these elements"
+        f"<br>N = {size:,} elements"
         for (m, c), size in zip(places, sizes.tolist(), strict=True)
     ]
     keys = [cluster_key(m, c) for m, c in places]
     half = 0.012 * (int(x.max()) + 1)
     outlines = boxes(x, y - sizes / 2, y + sizes / 2, half)
-    return [area(*outlines, INK, name="cluster"), unseen(x, y, keys, texts)]
+    return [area(*outlines, INK, name="cluster"), unseen(x, y, keys, texts, CLICK)]
 
 
 def _cycle(cycle: list[Step], centers: Centers, s: int) -> list[Spec]:

@@ -101,7 +101,13 @@ class _Page:
         with self._row("slice-controls"):
             self._radio("direction", "Slice", DIRECTIONS, "row")
             self.controls["at"] = gr.Slider(
-                0, 1, 0, step=1, label="Slice at", elem_id=f"{self.key}-at", min_width=240
+                0,
+                1,
+                0,
+                step=1,
+                label="Slice at s, t or t − s (number, from 0)",
+                elem_id=f"{self.key}-at",
+                min_width=240,
             )
         return [self._figure("slices", slice_figure, ("direction", "at"), "cell")]
 

@@ -121,8 +121,14 @@ def boxes(x: Any, top: Any, low: Any, half: float) -> tuple[np.ndarray, np.ndarr
     return across, np.stack([top, top, low, low], 1)
 
 
-def unseen(x: Any, y: Any, keys: list[str], texts: list[str], **fields: Any) -> Spec:
-    """Return points that are not drawn, for hovers and clicks on what lies there."""
+CLICK = "click: highlight these elements"
+
+
+def unseen(x: Any, y: Any, keys: list[str], texts: list[str], last: str = "") -> Spec:
+    """Return points that are not drawn, for hovers and clicks on what lies there.
+
+    `last` is a line that all hovers end with.
+    """
     return {
         "type": "scatter",
         "x": np.array(x, np.float32),
@@ -131,9 +137,8 @@ def unseen(x: Any, y: Any, keys: list[str], texts: list[str], **fields: Any) -> 
         "hoveron": "points",
         "customdata": keys,
         "hovertext": texts,
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        "hovertemplate": f"%{{hovertext}}{last and '<br>'}{last}<extra></extra>",
         "showlegend": False,
-        **fields,
     }
 
 

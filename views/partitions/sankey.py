@@ -14,7 +14,8 @@ from jaxtyping import Bool, Int
 
 from backends.partitions.result import PartitionResult
 from views.contract import Look
-from views.figure import CATEGORICAL, CONTROL, INK, LINE, alpha
+from views.figure import INK, LINE, alpha
+from views.partitions.coloring import coloring
 from views.partitions.flow import Nodes, Ribbons, columns, height, majority, nodes, ribbons
 from views.partitions.look import (
     ACCENT,
@@ -28,7 +29,7 @@ from views.partitions.look import (
     n_scales,
     scale_name,
 )
-from views.partitions.plain import Spec, area, assembled, boxes, unseen, written
+from views.partitions.plain import CLICK, Spec, area, assembled, boxes, unseen, written
 
 MOST_RIBBONS = 2_000
 # Half the width of a node, in columns.
@@ -167,7 +168,7 @@ class _Drawing:
                 y += [top + size * (j + 0.5) / several for j in range(several)]
                 keys += [cluster_key(m, c)] * several
                 texts += [self._node_text(m, c, size)] * several
-        return unseen(x, y, keys, texts)
+        return unseen(x, y, keys, texts, CLICK)
 
     def _node_text(self, m: int, c: int, size: int) -> str:
         result = self.result
@@ -175,9 +176,8 @@ class _Drawing:
         lines = [
             f"cluster {cluster_name(result, m, c)} (number {c})",
             f"scale {scale_name(result, m)} (number {m}), k = {self.k[m]}",
-            f"{size:,} of N = {result.n:,} elements",
+            f"N = {size:,} elements",
             *([f"{inside:,} of them highlighted"] if self.marked.any() else []),
-            "click: highlight these elements",
         ]
         return "<br>".join(lines)
 
@@ -191,7 +191,7 @@ class _Drawing:
             y += ((each.left + each.right + each.width) / 2).tolist()
             keys += [link_key((a, c), (b, d)) for c, d in zip(first, second, strict=True)]
             texts += self._link_texts((a, b), first, second, each.width.tolist())
-        return [unseen(x, y, keys, texts)] if x else []
+        return [unseen(x, y, keys, texts, CLICK)] if x else []
 
     def _link_texts(
         self, pair: tuple[int, int], first: list[int], second: list[int], width: list[int]
@@ -224,28 +224,6 @@ class _Drawing:
         if len(self.shown) < n_scales(result):
             lines[-1] += f"; {len(self.shown)} of {n_scales(result)} scales drawn"
         return "<br>".join(lines) + self.found[1]
-
-
-def coloring(
-    result: PartitionResult, scale: int
-) -> tuple[Int[np.ndarray, "element"], list[str], list[str]]:
-    """Return the color of each element by its cluster at a scale, the colors, and their names.
-
-    Of more than eight clusters the seven largest have a color, the others are grey together.
-    """
-    labels = result.labels[scale]
-    sizes = np.bincount(labels)
-    order = np.argsort(-sizes, kind="stable")
-    some = order if len(order) <= len(CATEGORICAL) else order[: len(CATEGORICAL) - 1]
-    color = np.full(len(sizes), len(some))
-    color[some] = np.arange(len(some))
-    names = [f"{cluster_name(result, scale, c)} ({sizes[c]:,})" for c in some.tolist()]
-    colors = list(CATEGORICAL[: len(some)])
-    if len(some) < len(order):
-        rest = len(order) - len(some)
-        names.append(f"{rest} smaller clusters, grouped ({int(sizes.sum() - sizes[some].sum()):,})")
-        colors.append(CONTROL)
-    return color[labels], colors, names
 
 
 def _total(found: list[Ribbons]) -> int:

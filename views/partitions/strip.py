@@ -30,8 +30,9 @@ def strip_html(result: PartitionResult, look: Look) -> str:
             f"weighted by widths); at least {result.crossing_lower_bound:,} in every layout",
         ),
     ]
-    notes = "".join(f"<li>{text(each, 300)}</li>" for each in result.notes)
-    return f"<div class='gw-details'>{pairs(lines)}{f'<ul>{notes}</ul>' if notes else ''}</div>"
+    items = "".join(f"<li>{text(each, 300)}</li>" for each in result.notes)
+    notes = f"<ul class='gw-secondary'>{items}</ul>" if items else ""
+    return f"<div class='gw-details'>{pairs(lines)}{notes}</div>"
 
 
 def _largest(result: PartitionResult) -> str:
@@ -39,7 +40,7 @@ def _largest(result: PartitionResult) -> str:
         return "0 everywhere: no cycle in any window"
     places = np.argwhere(result.hf1 == result.max_hf1)
     s, t = (text(result.scale_names[m], 24) for m in places[0].tolist())
-    more = f" and {len(places) - 1:,} more windows" if len(places) > 1 else ""
+    more = f" and in {len(places) - 1:,} more" if len(places) > 1 else ""
     return f"{result.max_hf1:,} in the window {s} to {t}{more}"
 
 
@@ -52,9 +53,11 @@ def null_words(result: PartitionResult, which: str) -> str:
     if not null.size:
         return f"shuffled sequences: 0 of {result.draws_wanted:,} so far"
     is_partial = result.draws < result.draws_wanted
-    so_far = f" of {result.draws_wanted:,} so far" if is_partial else ""
+    count = f"{result.draws:,} shuffled sequences"
+    if is_partial:
+        count = f"{result.draws:,} of {result.draws_wanted:,} shuffled sequences so far"
     low, high = np.percentile(null, [2.5, 97.5])
-    between = f"{result.draws:,}{so_far} shuffled sequences: {low:.3g} to {high:.3g} (95 %)"
+    between = f"{count}: {low:.3g} to {high:.3g} (95 %)"
     value = result.c0_bar if which == "c0" else result.c1_bar
     z, p = getattr(result, f"{which}_z"), getattr(result, f"{which}_p")
     numbers = [

@@ -59,7 +59,7 @@ def layers_figure(result: McbifLayersResult, look: Look) -> go.Figure:
         limit = max(float(np.nanmax(g)) for g in grids if np.isfinite(g).any())
         for column, grid in enumerate(grids):
             number = 3 * row + column + 1
-            names = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+            names: Spec = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
             traces += _board(result, look, grid, degree, limit, column == 2, up, names)
             axes |= _axes(result, number, column, up)
     headings = [_heading(board, place) for board, place in zip(columns, ACROSS, strict=True)]
@@ -81,7 +81,7 @@ def _board(
     limit: float,
     is_last: bool,
     up: tuple[float, float],
-    names: dict[str, str],
+    names: Spec,
 ) -> list[Spec]:
     bar = {"orientation": "v", "x": 0.98, "xanchor": "left", "y": sum(up) / 2, "yanchor": "middle",
            "len": up[1] - up[0]}  # fmt: skip
