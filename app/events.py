@@ -105,7 +105,7 @@ def _connect_look(wiring: Wiring, look: list[Any], every: list[Any]) -> None:
             moved(name), source, every, **AT_ONCE, trigger_mode="always_last", js=clamp
         )
         _ask_after(wiring, name, event, look, every)
-        if any(view.follows == name for view in panel.views):
+        if any(view.moves_with(name) for view in panel.views):
             script = FOLLOW.replace("KEY", wiring.method.key).replace("CONTROL", name)
             control.change(None, [control], None, js=script, api_visibility="private")
 

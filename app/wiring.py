@@ -173,7 +173,9 @@ class Wiring:
         in_force, controls = fitted(page, result, look)
         self.runs.look(running, {name: in_force[name]})
         views = [
-            v for v in page.panel.views if v.follows != name and (v.uses is None or name in v.uses)
+            view
+            for view in page.panel.views
+            if not view.moves_with(name) and (view.uses is None or name in view.uses)
         ]
         updates = drawn(page, result, in_force, views, preliminary=not shown)
         if moves_controls:

@@ -31,7 +31,9 @@ class View:
 
     When the control `follows` moves, the browser changes the figure by itself: it shows the frame
     of the control's value, of the plotly frames (points that move) that `frames` returns by value;
-    without `frames` it marks the value by a line across the x axis.
+    without `frames` it marks the value by a line across the x axis. Of the controls in `marks` it
+    marks the value by the shape that `layout.meta["marks"]` names: `cell` (a ring around "row,
+    column"), `row`, `column`, `lag` (lines over a board), `window` (shades outside "first,last").
 
     A click on a point with `customdata` writes it into the control `click`; a selection writes the
     points' into `select`, joined by commas.
@@ -42,8 +44,13 @@ class View:
     uses: tuple[str, ...] | None = None
     frames: Frames | None = None
     follows: str = ""
+    marks: tuple[str, ...] = ()
     click: str = ""
     select: str = ""
+
+    def moves_with(self, control: str) -> bool:
+        """Say whether the browser shows a control's value by itself, without a new drawing."""
+        return control == self.follows or control in self.marks
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ async function paint() {
   element.classList.toggle('gw-none', !fig);
   if (!place) return;
   element.querySelector('.gw-mark').hidden = true;
+  element.querySelector('.gw-marks').toggleAttribute('hidden', true);
   if (!fig) {
     window.Plotly?.purge(place);
     drawn = null;
@@ -91,11 +92,15 @@ async function paint() {
   // `react` keeps no frames of a figure that takes the place of another; those of a name that is
   // there already are replaced.
   if (fig.frames.length) await window.Plotly.addFrames(place, fig.frames);
+  place.removeAllListeners('plotly_relayout');
+  place.on('plotly_relayout', outline);
   place.removeAllListeners('plotly_click');
   place.removeAllListeners('plotly_selected');
   place.on('plotly_click', e => {
     const key = e.points[0].customdata;
-    if (key !== undefined) trigger('click', {key: String(key)});
+    if (key === undefined) return;
+    if (fig.clicks) tell(fig.clicks, String(key));
+    trigger('click', {key: String(key)});
   });
   place.on('plotly_selected', e => {
     const keys = (e?.points || []).map(p => p.customdata).filter(key => key !== undefined);
@@ -104,6 +109,7 @@ async function paint() {
   place.dataset.frame = fig.at ?? '';
   if (fig.follows && !fig.frames.length) mark(frame ?? fig.at);
   else await step();
+  outline();
   place.dataset.drawn = Number(place.dataset.drawn || 0) + 1;
 }
 
@@ -120,6 +126,55 @@ function mark(value) {
   line.firstElementChild.textContent = `${drawn.follows} ${value}`;
   line.classList.toggle('gw-leftward', left > layout.xaxis._length / 2);
   place.dataset.frame = value;
+}
+
+// Rings, lines and shades at the values of controls, for boards that need no new drawing then.
+const box = (x0, x1, y0, y1) => `M${x0} ${y0}H${x1}V${y1}H${x0}Z`;
+const line = path => [['under', path], ['line', path]];
+const SHAPES = {
+  cell: (at, v) => {
+    const [s, t] = v.split(',').map(Number), path = box(at.x(t - 0.5), at.x(t + 0.5), at.y(s - 0.5), at.y(s + 0.5));
+    return [['edge', path], ['ring', path]];
+  },
+  row: (at, v) => line(`M${at.x(+v)} ${at.y(+v)}H${at.width}`),
+  column: (at, v) => line(`M${at.x(+v)} 0V${at.y(+v)}`),
+  lag: (at, v) => line(`M${at.x(+v)} ${at.y(0)}L${at.x(at.last)} ${at.y(at.last - v)}`),
+  window: (at, v) => {
+    const [s, t] = v.split(',').map(Number), inside = at.columns.map((scale, i) => [scale, i])
+      .filter(([scale]) => s <= scale && scale <= t).map(([, i]) => i);
+    if (!inside.length) return [['shade', box(0, at.width, 0, at.height)]];
+    const left = at.x(inside[0] - 0.2), right = at.x(inside[inside.length - 1] + 0.2);
+    return [['shade', box(0, Math.max(left, 0), 0, at.height)],
+      ['shade', box(Math.min(right, at.width), at.width, 0, at.height)]];
+  },
+};
+function outline() {
+  const place = node(), svg = element.querySelector('.gw-marks'), layout = place?._fullLayout;
+  const meta = drawn?.layout?.meta || {}, marks = drawn?.marks || {};
+  const isThere = layout?.xaxis && Object.keys(marks).length > 0;
+  svg.toggleAttribute('hidden', !isThere);
+  if (!isThere) return;
+  const {xaxis, yaxis} = layout;
+  const at = {x: v => xaxis.d2p(v), y: v => yaxis.d2p(v), width: xaxis._length, height: yaxis._length,
+    last: meta.last ?? 0, columns: meta.columns || []};
+  svg.style.left = `${place.offsetLeft + xaxis._offset}px`;
+  svg.style.top = `${place.offsetTop + yaxis._offset}px`;
+  svg.setAttribute('width', at.width);
+  svg.setAttribute('height', at.height);
+  const shapes = Object.entries(marks).flatMap(([control, value]) =>
+    value ? (SHAPES[meta.marks?.[control]]?.(at, value) || []) : []);
+  svg.replaceChildren(...shapes.filter(([, path]) => !path.includes('NaN')).map(([name, path]) => {
+    const shape = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+    shape.setAttribute('class', `gw-${name}`);
+    shape.setAttribute('d', path);
+    return shape;
+  }));
+}
+
+// What was clicked is marked in all figures of the tool before the server answers.
+function tell(control, value) {
+  element.closest('.gw-tool')?.querySelectorAll('.gw-figure').forEach(slot => slot.dispatchEvent(
+    new CustomEvent('gw-follow', {detail: {control, value}})));
 }
 
 // Frames come faster than they can be drawn: only the last one counts.
@@ -149,15 +204,21 @@ async function move(value) {
 // A control moved: follow it, if this figure does. Gradio tells of it a tenth of a second after the
 // browser, so the control itself is listened to; what moves it from the server comes as gw-follow.
 function moved(control, value) {
+  if (drawn?.marks && control in drawn.marks) {
+    drawn.marks[control] = value;
+    outline();
+  }
   if (!drawn || drawn.follows !== control || value === node().dataset.frame) return;
   if (drawn.frames.length) follow(value);
   else mark(value);
 }
 element.addEventListener('gw-follow', event => moved(event.detail.control, event.detail.value));
 document.addEventListener('input', event => {
-  const control = drawn?.follows, tool = element.closest('.gw-tool');
-  if (!control || event.target.type !== 'range' || !tool?.contains(event.target)) return;
-  if (event.target.closest(`[id$="-${control}"]`)) moved(control, event.target.value);
+  const tool = element.closest('.gw-tool');
+  if (!drawn || event.target.type !== 'range' || !tool?.contains(event.target)) return;
+  for (const control of [drawn.follows, ...Object.keys(drawn.marks || {})]) {
+    if (control && event.target.closest(`[id$="-${control}"]`)) moved(control, event.target.value);
+  }
 });
 
 let pending = 0;
@@ -165,7 +226,10 @@ new ResizeObserver(() => {
   cancelAnimationFrame(pending);
   pending = requestAnimationFrame(() => {
     if (!drawn || !node()?.offsetParent) return;
-    window.Plotly.Plots.resize(node()).then(() => { if (frame ?? drawn?.at) mark(frame ?? drawn.at); });
+    window.Plotly.Plots.resize(node()).then(() => {
+      if (frame ?? drawn?.at) mark(frame ?? drawn.at);
+      outline();
+    });
   });
 }).observe(element);
 let dark = document.body.classList.contains('dark');

@@ -21,6 +21,7 @@ TEMPLATE = """
 <h3 hidden></h3>
 <div class='figure'></div>
 <div class='gw-mark' hidden><span></span></div>
+<svg class='gw-marks' hidden></svg>
 <div class='gw-tag' hidden>preliminary</div>
 """
 
@@ -57,6 +58,8 @@ def shown(view: View, result: Any, look: Mapping[str, Any], preliminary: bool = 
         frames=[{"name": name, **frame} for name, frame in frames.items()],
         follows=view.follows,
         at=None if not view.follows else str(look.get(view.follows)),
+        marks={name: "" if look.get(name) is None else str(look[name]) for name in view.marks},
+        clicks=view.click,
         selects=bool(view.select),
         preliminary=preliminary,
     )

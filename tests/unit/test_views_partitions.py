@@ -14,10 +14,18 @@ from backends.partitions.result import PartitionResult
 from tests.partition_results import NASTY, made, random_sequence, three_elements
 from views.figure import CATEGORICAL, CONTROL
 from views.partitions import look as looks
-from views.partitions.boards import board_figure, hovers, outline, smallest_k
+from views.partitions.boards import (
+    board_figure,
+    conflict_figure,
+    hilbert_figure,
+    hovers,
+    outline,
+    smallest_k,
+)
 from views.partitions.curves import lag_profile
 from views.partitions.figures import FIGURES
 from views.partitions.grids import KINDS, cell_keys, grid_traces, outside, whole_ticks
+from views.partitions.sankey import page_sankey
 from views.partitions.slices import MOST_BARS, chosen_slice, slice_figure
 
 TAGS = ("<script", "<b>x", "<a ", "<img")
@@ -247,12 +255,29 @@ def test_the_smallest_number_of_clusters_of_each_window() -> None:
     assert smallest_k(np.array([3, 1, 2])).tolist() == [[3, 1, 1], [0, 1, 1], [0, 0, 2]]
 
 
-@pytest.mark.parametrize("name", ["hf0", "hf1", "c0", "delta1"])
-def test_the_ring_lies_around_the_selected_cell(name: str) -> None:
-    figure = board_figure(three_elements(), {"cell": "1,3"}, name)
+@pytest.mark.parametrize("draw", [hilbert_figure, conflict_figure])
+def test_the_ring_lies_around_the_selected_cell(draw: Any) -> None:
+    figure = draw(three_elements(), {"cell": "1,3"})
     ring = next(trace for trace in figure.data if trace.name == "selected window")
     assert (min(ring.x), max(ring.x), min(ring.y), max(ring.y)) == (2.5, 3.5, 0.5, 1.5)
     assert list(figure.layout.yaxis.range) == [4.5, -0.5]
+
+
+@pytest.mark.parametrize("name", ["hf0", "hf1", "c0", "delta1"])
+def test_on_the_page_the_browser_marks_window_and_slice(name: str) -> None:
+    figure = board_figure(three_elements(), {"cell": "1,3", "direction": "lag"}, name)
+    assert not [trace for trace in figure.data if trace.name in ("selected window", "slice")]
+    assert figure.layout.meta["marks"] == {"cell": "cell", "at": "lag"}
+    assert figure.layout.meta["last"] == 4
+    again = board_figure(three_elements(), {"cell": "0,0", "direction": "lag", "at": 2}, name)
+    assert again.to_json() == figure.to_json()
+
+
+def test_the_page_s_sankey_does_not_depend_on_the_window() -> None:
+    one, other = (page_sankey(three_elements(), {"cell": cell}) for cell in ("1,3", "0,0"))
+    assert one.to_json() == other.to_json()
+    assert one.layout.meta["columns"] == [0, 1, 2, 3, 4]
+    assert one.layout.meta["marks"] == {"cell": "window"}
 
 
 def test_every_kind_of_grid_has_a_name() -> None:

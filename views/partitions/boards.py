@@ -16,7 +16,7 @@ from views.partitions.look import (
     n_scales,
     scale_name,
 )
-from views.partitions.plain import Spec, assembled, dashes
+from views.partitions.plain import Spec, assembled, dashes, marked
 
 DELTA = "δ<sub>1</sub>: change of HF<sub>1</sub> along t"
 # Up to this number of scales each cell has a hover of its own.
@@ -30,11 +30,15 @@ TITLES = {
 
 
 def board_figure(result: PartitionResult, look: Look, name: str) -> go.Figure:
-    """Draw one grid: `hf0`, `hf1`, `c0` or `delta1`."""
+    """Draw one grid for the page: `hf0`, `hf1`, `c0` or `delta1`.
+
+    The browser marks the selected window and the slice, so that neither needs a new drawing.
+    """
     right, down = board_axes(result.scale_names)
-    traces = _board(result, look, name, bar={"x": 0.5, "xanchor": "center", "len": 1.0})
-    return assembled(traces, TITLES[name], xaxis=right, yaxis=down, margin=_MARGIN,
-                     annotations=[_heading(result, name)])  # fmt: skip
+    traces = _grid(result, look, name, bar={"x": 0.5, "xanchor": "center", "len": 1.0})
+    figure = assembled(traces, TITLES[name], xaxis=right, yaxis=down, margin=_MARGIN,
+                       annotations=[_heading(result, name)])  # fmt: skip
+    return marked(figure, last=n_scales(result) - 1, cell="cell", at=chosen_direction(look))
 
 
 def hilbert_figure(result: PartitionResult, look: Look) -> go.Figure:
@@ -79,7 +83,13 @@ def _over(middle: float) -> Spec:
 
 
 def _board(result: PartitionResult, look: Look, name: str, bar: Spec, **fields: Any) -> list[Spec]:
-    traces = grid_traces(
+    traces = _grid(result, look, name, bar, **fields)
+    s, t = chosen_cell(result, look)
+    return [*traces, *_slice(result, look, **fields), *ring(s, t, **fields)]
+
+
+def _grid(result: PartitionResult, look: Look, name: str, bar: Spec, **fields: Any) -> list[Spec]:
+    return grid_traces(
         getattr(result, name),
         "signed" if name == "delta1" else name,
         log=is_log(look),
@@ -88,8 +98,6 @@ def _board(result: PartitionResult, look: Look, name: str, bar: Spec, **fields: 
         name=DELTA if name == "delta1" else "",
         **fields,
     )
-    s, t = chosen_cell(result, look)
-    return [*traces, *_slice(result, look, **fields), *ring(s, t, **fields)]
 
 
 def _slice(result: PartitionResult, look: Look, **fields: Any) -> list[Spec]:

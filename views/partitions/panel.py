@@ -4,6 +4,7 @@ The tools that make a sequence share it; each gives the key that its components 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from views.partitions.curves import NAMES, curve_figure
 from views.partitions.fit import COLORS, fit
 from views.partitions.look import DIRECTIONS
 from views.partitions.nerve import nerve_figure
-from views.partitions.sankey import sankey_figure
+from views.partitions.sankey import page_sankey
 from views.partitions.slices import slice_figure
 from views.partitions.strip import strip_html
 from views.partitions.window import window_html
@@ -47,8 +48,8 @@ class _Page:
         )
         with self._row("board-controls"):
             self._radio("color", "Colors of counts", COLORS, "linear")
-        hilbert = self._pair(("hf0", "hf1"), "large", ("cell", "color", "direction", "at"))
-        conflict = self._pair(("c0", "delta1"), "medium", ("cell", "direction", "at"))
+        hilbert = self._pair(("hf0", "hf1"), "large", ("color", "direction"))
+        conflict = self._pair(("c0", "delta1"), "medium", ("direction",))
         return [*hilbert, *conflict]
 
     def _pair(self, names: tuple[str, str], height: str, uses: tuple[str, ...]) -> list[View]:
@@ -59,7 +60,8 @@ class _Page:
             for name in names:
                 draw = partial(board_figure, name=name)
                 with gr.Column(min_width=320):
-                    views.append(self._figure(name, draw, uses, "cell", height))
+                    view = self._figure(name, draw, uses, "cell", height)
+                    views.append(replace(view, marks=("cell", "at")))
         return views
 
     def window(self) -> list[View]:
@@ -92,8 +94,9 @@ class _Page:
                 elem_id=f"{self.key}-elements",
                 min_width=240,
             )
-        uses = ("cell", "colorby", "elements")
-        return [self._figure("sankey", sankey_figure, uses, "elements", "large")]
+        uses = ("colorby", "elements")
+        view = self._figure("sankey", page_sankey, uses, "elements", "large")
+        return [replace(view, marks=("cell",))]
 
     def slices(self) -> list[View]:
         import gradio as gr

@@ -31,6 +31,18 @@ def _finished() -> Spec:
     return dict(finish(go.Figure(), "").layout.to_plotly_json())
 
 
+def marked(
+    figure: go.Figure, columns: Sequence[int] = (), last: int = 0, **shapes: str
+) -> go.Figure:
+    """Say by which shapes the browser marks the values of controls (see `View.marks`).
+
+    `columns` are the scales at x = 0, 1, …; `last` is the last place of a board.
+    """
+    meta = {"title": figure.layout.meta["title"], "marks": shapes, "last": last}
+    figure.layout.meta = meta | {"columns": [int(each) for each in columns]}
+    return figure
+
+
 def written(text: str, above: int = 6) -> Spec:
     """Return a line `above` px over the plot's left end, as `views.figure.note` writes it."""
     at = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom"}

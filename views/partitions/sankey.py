@@ -29,7 +29,7 @@ from views.partitions.look import (
     n_scales,
     scale_name,
 )
-from views.partitions.plain import CLICK, Spec, area, assembled, boxes, unseen, written
+from views.partitions.plain import CLICK, Spec, area, assembled, boxes, marked, unseen, written
 
 MOST_RIBBONS = 2_000
 # Half the width of a node, in columns.
@@ -61,6 +61,14 @@ def sankey_figure(result: PartitionResult, look: Look) -> go.Figure:
         hoverdistance=60,
         legend=drawing.legend(),
     )  # fmt: skip
+
+
+def page_sankey(result: PartitionResult, look: Look) -> go.Figure:
+    """Draw the Sankey for the page, whose browser shades the columns outside the window."""
+    whole = f"0,{n_scales(result) - 1}"
+    figure = sankey_figure(result, {**look, "cell": whole})
+    shown = columns(n_scales(result), 0, n_scales(result) - 1)
+    return marked(figure, shown, cell="window")
 
 
 @dataclass
@@ -219,10 +227,11 @@ class _Drawing:
             counted(result),
             f"{result.crossing_number:,} crossings (every layout: at least "
             f"{result.crossing_lower_bound:,})",
-            f"window: scales {scale_name(result, s)} to {scale_name(result, t)}",
         ]
+        if (s, t) != (0, n_scales(result) - 1):
+            lines.append(f"window: scales {scale_name(result, s)} to {scale_name(result, t)}")
         if len(self.shown) < n_scales(result):
-            lines[-1] += f"; {len(self.shown)} of {n_scales(result)} scales drawn"
+            lines.append(f"{len(self.shown)} of {n_scales(result)} scales drawn")
         return "<br>".join(lines) + self.found[1]
 
 
