@@ -164,7 +164,7 @@ function outline() {
   const shapes = Object.entries(marks).flatMap(([control, value]) =>
     value ? (SHAPES[meta.marks?.[control]]?.(at, value) || []) : []);
   svg.replaceChildren(...shapes.filter(([, path]) => !path.includes('NaN')).map(([name, path]) => {
-    const shape = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+    const shape = document.createElementNS(svg.namespaceURI, 'path');
     shape.setAttribute('class', `gw-${name}`);
     shape.setAttribute('d', path);
     return shape;

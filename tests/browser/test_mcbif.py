@@ -124,13 +124,13 @@ def test_an_own_table_is_shown_and_its_elements_are_highlighted(
     expect(page.locator(figure("sankey"))).to_contain_text("highlighted: N = 2 elements")
     expect(page.locator("#mcbif-elements :is(input, textarea)")).to_have_value("#1:0")
 
-    rows = page.locator("#mcbif-contributions tbody tr")
+    rows = page.locator("#mcbif-elements-table tbody tr")
     expect(rows).to_have_count(4)
-    expect(page.locator("#mcbif-contributions tr[aria-selected]")).to_have_count(2)
-    page.locator("#mcbif-contributions th button").first.click()
+    expect(page.locator("#mcbif-elements-table tr[aria-selected]")).to_have_count(2)
+    page.locator("#mcbif-elements-table th button").first.click()
     expect(rows.last.locator("button")).to_have_text("plain")
     rows.last.locator("button").click()
-    expect(page.locator("#mcbif-contributions tr[aria-selected]")).to_have_count(1)
+    expect(page.locator("#mcbif-elements-table tr[aria-selected]")).to_have_count(1)
     expect(page.locator(figure("sankey"))).to_contain_text("highlighted: N = 1 elements")
     assert page.locator("#mcbif-tool img[src=x]").count() == 0
     assert page.evaluate("window.alerted") is None

@@ -49,7 +49,7 @@ def tabs(config: dict[str, Any]) -> list[tuple[str, str]]:
     """Return id and title of the page's outer tabs."""
     titles = {tab.key: tab.title for tab in TABS} | {"models": "Models", "status": "Status"}
     found = [c["props"] for c in config["components"] if c["type"] == "tabitem"]
-    return [(p["id"], p["label"]) for p in found if p["id"] in titles]
+    return [(p["id"], p["label"]) for p in found if titles.get(p["id"]) == p["label"]]
 
 
 def test_the_tabs_stand_in_their_order(config: dict[str, Any]) -> None:
@@ -146,20 +146,22 @@ def test_a_tool_places_everything_once(tool: Tool) -> None:
             return build_panel()
 
     panel = in_a_loop(made)
-    places = [view.place for view in panel.views] + [each.place for each in panel.follow_ups]
-    places += list(panel.look.values())
+    places = [view.place for view in panel.views] + list(panel.look.values())
+    places += list(dict.fromkeys(each.place for each in panel.follow_ups))
     assert len({id(place) for place in places}) == len(places)
     assert all(place.elem_id for place in places)
     names = {view.follows for view in panel.views} | {view.click for view in panel.views}
     names |= {view.select for view in panel.views} | {panel.play}
     names |= {each.control for each in panel.follow_ups}
-    names |= {name for view in panel.views for name in view.uses or ()}
+    names |= {name for view in panel.views for name in (*(view.uses or ()), *view.marks)}
     assert names - {""} <= set(panel.look)
     assert bool(panel.play) == (panel.play_button is not None)
     for view in panel.views:
         assert view.frames is None or view.follows
-        if view.frames or view.click or view.select:
+        if view.frames or view.marks or view.select:
             assert is_slot(view.place)
+        # A table of our own tells of clicks as a figure does.
+        assert not view.click or is_slot(view.place) or view.place.js_on_load
 
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)

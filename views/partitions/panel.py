@@ -127,7 +127,7 @@ class _Page:
         return views
 
     def contributions(self) -> list[View]:
-        place = contributions_place(f"{self.key}-contributions")
+        place = contributions_place(f"{self.key}-elements-table")
         return [View(place, contributions_json, uses=("elements",), click="elements")]
 
     def _row(self, name: str) -> Any:
