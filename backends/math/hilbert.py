@@ -45,7 +45,7 @@ def hilbert_functions(
     small = reduced(numbered(labels))
     hf0 = np.zeros((len(small.labels),) * 2, np.int64)
     rank = np.zeros_like(hf0)
-    kernel, is_dense = _kernel(small.labels), small.labels.size <= MOST_DENSE
+    kernel, is_dense = kernel_for(small.labels), small.labels.size <= MOST_DENSE
     forest, basis = Forest(small.labels, kernel), Basis(small.labels, kernel, is_dense)
     for t in range(len(small.labels)):
         if check:
@@ -59,7 +59,7 @@ def hilbert_functions(
 def zeroth_function(labels: Int[np.ndarray, "scale element"]) -> Int[np.ndarray, "scale scale"]:
     """Return HF_0 alone."""
     small = reduced(numbered(labels))
-    forest = Forest(small.labels, _kernel(small.labels))
+    forest = Forest(small.labels, kernel_for(small.labels))
     hf0 = np.zeros((len(small.labels),) * 2, np.int64)
     for t in range(len(hf0)):
         hf0[: t + 1, t] = forest.advance(t)
@@ -156,7 +156,8 @@ def compile_kernels() -> None:
             basis.advance(t)
 
 
-def _kernel(labels: np.ndarray) -> Kernel:
+def kernel_for(labels: np.ndarray) -> Kernel:
+    """Return the inner loops: compiled where they are already, or where it pays."""
     is_ready = _compiled.cache_info().currsize > 0
     return _compiled if is_ready or labels.size >= FEW else _plain
 

@@ -24,7 +24,7 @@ class RelationBasis:
         self._labels = labels
         self._order = np.argsort(labels, axis=1, kind="stable")
         self._is_root = are_roots(labels)
-        self._relations = hilbert._kernel(labels)("relation_column")
+        self._relations = hilbert.kernel_for(labels)("relation_column")
 
     def advance(self, t: int) -> list[int]:
         """Take in the relations of time t; return the highest generators that are new."""

@@ -35,6 +35,7 @@ class Enough(Exception):
 
 
 def at_positions(positions: Positions, sample: int, length: int) -> list[int]:
+    """Return the positions of one sample of a length as a list."""
     if positions == "last":
         return [length - 1]
     if positions == "all":
@@ -44,6 +45,8 @@ def at_positions(positions: Positions, sample: int, length: int) -> list[int]:
 
 
 def replacing(value: np.ndarray) -> Callable[..., torch.Tensor]:
+    """Return a hook that puts a value in place of the whole tensor."""
+
     def write(tensor: torch.Tensor, hook: Any) -> torch.Tensor:
         return torch.as_tensor(value, device=tensor.device, dtype=tensor.dtype)
 
@@ -51,6 +54,7 @@ def replacing(value: np.ndarray) -> Callable[..., torch.Tensor]:
 
 
 def for_group(change: Change, group: Sequence[int]) -> Change:
+    """Return the change of a group of samples: rows given per sample one after the other."""
     if isinstance(change, np.ndarray) or callable(change):
         return change
     return np.concatenate([change[i] for i in group])
@@ -93,6 +97,8 @@ def _changing(
 
 
 def reading(name: str, seen: dict[str, torch.Tensor], rows: int) -> Callable[..., None]:
+    """Return a hook that keeps the first rows of the tensor under a name."""
+
     def read(tensor: torch.Tensor, hook: Any) -> None:
         seen[name] = tensor[:rows]
 
@@ -100,6 +106,7 @@ def reading(name: str, seen: dict[str, torch.Tensor], rows: int) -> Callable[...
 
 
 def ending(tensor: torch.Tensor, hook: Any) -> None:
+    """End the pass where this hook fires."""
     raise Enough
 
 

@@ -85,10 +85,10 @@ def test_equals_the_persistence_of_the_nerve_on_300_sequences() -> None:
 def test_compiled_plain_dense_and_sparse_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     sequences = [rng.integers(0, k, (12, 40)) for k in (2, 5, 20)]
-    monkeypatch.setattr(hilbert, "_kernel", lambda labels: hilbert._plain)
+    monkeypatch.setattr(hilbert, "kernel_for", lambda labels: hilbert._plain)
     plain = [hilbert_functions(labels) for labels in sequences]
     assert max(hf1.max() for _, hf1 in plain) > 100
-    monkeypatch.setattr(hilbert, "_kernel", lambda labels: hilbert._compiled)
+    monkeypatch.setattr(hilbert, "kernel_for", lambda labels: hilbert._compiled)
     for most_dense in (hilbert.MOST_DENSE, 0):
         monkeypatch.setattr(hilbert, "MOST_DENSE", most_dense)
         for labels, expected in zip(sequences, plain, strict=True):

@@ -20,7 +20,6 @@ from views.partitions.boards import (
     hilbert_figure,
     hovers,
     outline,
-    smallest_k,
 )
 from views.partitions.curves import lag_profile
 from views.partitions.figures import FIGURES
@@ -249,10 +248,6 @@ def test_a_hover_says_what_is_known_of_a_window() -> None:
     assert lines[3] == "k = 3 at s, 2 at t; least between 2"
     assert lines[4] == "N = 3 elements"
     assert lines[5].startswith("shuffled HF<sub>1</sub>: ")
-
-
-def test_the_smallest_number_of_clusters_of_each_window() -> None:
-    assert smallest_k(np.array([3, 1, 2])).tolist() == [[3, 1, 1], [0, 1, 1], [0, 0, 2]]
 
 
 @pytest.mark.parametrize("draw", [hilbert_figure, conflict_figure])

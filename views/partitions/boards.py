@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
+from backends.math.conflicts import fewest_clusters
 from backends.partitions.result import PartitionResult
 from views.contract import Look
 from views.partitions.grids import board_axes, grid_traces, heading, ring
@@ -135,7 +135,7 @@ class _Lines:
 
     def __init__(self, result: PartitionResult, name: str) -> None:
         self.k = result.n_clusters.tolist()
-        self.smallest = smallest_k(result.n_clusters).tolist()
+        self.smallest = fewest_clusters(result.n_clusters).tolist()
         self.c0, self.delta1 = result.c0.tolist(), result.delta1.tolist()
         self.counts = {"hf0": result.hf0.tolist(), "hf1": result.hf1.tolist()}
         self.name, self.n = name, result.n
@@ -159,11 +159,3 @@ class _Lines:
             lines.append(f"shuffled HF<sub>{which}</sub>: {mean:,.4g} (95 % {low:,.4g} to "
                          f"{high:,.4g}, {self.draws} draws)")  # fmt: skip
         return "<br>".join(lines)
-
-
-def smallest_k(n_clusters: np.ndarray) -> np.ndarray:
-    """Return mu(s, t), the smallest number of clusters in a window; 0 where s > t."""
-    grid = np.zeros((len(n_clusters),) * 2, np.int64)
-    for s in range(len(n_clusters)):
-        grid[s, s:] = np.minimum.accumulate(n_clusters[s:])
-    return grid

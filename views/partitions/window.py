@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from backends.math.conflicts import fewest_clusters
 from backends.math.cycles import Step
 from backends.math.partitions import contingency, join
 from backends.partitions.result import PartitionResult
 from views.contract import Look
-from views.partitions.boards import smallest_k
 from views.partitions.look import chosen_cell
 from views.partitions.markup import listed, number, pairs, sentence, table, text
 from views.partitions.nerve import is_too_large, window_cycle
@@ -31,7 +31,7 @@ def _name(result: PartitionResult, scale: int) -> str:
 
 def _numbers(result: PartitionResult, s: int, t: int) -> str:
     hf0, hf1 = int(result.hf0[s, t]), int(result.hf1[s, t])
-    smallest = int(smallest_k(result.n_clusters[s : t + 1])[0, -1])
+    smallest = int(fewest_clusters(result.n_clusters[s : t + 1])[0, -1])
     scales = f"{_name(result, s)} to {_name(result, t)}"
     heading = f"<h3>Window of scales {scales} (numbers {s} to {t})</h3>"
     meaning = _meaning(hf0, hf1, smallest)
