@@ -13,8 +13,8 @@ from views.partitions.coloring import coloring
 from views.partitions.flow import columns, height, majority, nodes, ribbons
 from views.partitions.look import ACCENT
 from views.partitions.nerve import nerve_figure, overlaps, window_cycle
-from views.partitions.plain import strung
 from views.partitions.sankey import sankey_figure
+from views.plain import strung
 
 NONE = np.zeros(3, bool)
 PLAIN = np.zeros(3, np.int64)

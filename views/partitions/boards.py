@@ -16,7 +16,7 @@ from views.partitions.look import (
     n_scales,
     scale_name,
 )
-from views.partitions.plain import Spec, assembled, dashes, marked
+from views.plain import Spec, assembled, dashes, marked
 
 DELTA = "δ<sub>1</sub>: change of HF<sub>1</sub> along t"
 # Up to this number of scales each cell has a hover of its own.

@@ -15,7 +15,7 @@ from backends.partitions.result import PartitionResult
 from views.contract import Look
 from views.figure import series_color
 from views.partitions.look import counted, n_scales, scale_name, scale_ticks
-from views.partitions.plain import Spec, assembled, control, interval, line, written
+from views.plain import Spec, assembled, control, interval, line, written
 
 SUB = {"hf0": "HF<sub>0</sub>", "hf1": "HF<sub>1</sub>"}
 NAMES = ("clusters", "cycles", "lag_components", "lag_cycles", "mcf_conflict", "mcf_changes")

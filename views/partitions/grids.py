@@ -13,7 +13,7 @@ from plotly.colors import get_colorscale
 
 from views.figure import DIVERGING, SEQUENTIAL
 from views.partitions.look import ACCENT, scale_ticks
-from views.partitions.plain import Spec, hatched, written
+from views.plain import Spec, hatched, written
 
 PAPER = "#ffffff"
 # Up to this number of scales cells hold their numbers.

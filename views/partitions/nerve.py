@@ -27,7 +27,7 @@ from views.partitions.look import (
     scale_name,
     scale_ticks,
 )
-from views.partitions.plain import CLICK, Spec, area, assembled, boxes, unseen, written
+from views.plain import CLICK, Spec, area, assembled, boxes, unseen, written
 
 MOST_EDGES = 1_500
 MOST_NAMES = 12

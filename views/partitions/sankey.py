@@ -29,7 +29,7 @@ from views.partitions.look import (
     n_scales,
     scale_name,
 )
-from views.partitions.plain import CLICK, Spec, area, assembled, boxes, marked, unseen, written
+from views.plain import CLICK, Spec, area, assembled, boxes, marked, unseen, written
 
 MOST_RIBBONS = 2_000
 # Half the width of a node, in columns.

@@ -25,7 +25,7 @@ from views.partitions.look import (
     n_scales,
     scale_name,
 )
-from views.partitions.plain import Spec, assembled, said, written
+from views.plain import Spec, assembled, said, written
 
 # Bars of one degree that are drawn; the longest ones.
 MOST_BARS = 120

@@ -16,7 +16,7 @@ from views.partitions.figures import FIGURES as SHARED
 from views.partitions.grids import board_axes, grid_traces, ring
 from views.partitions.look import chosen_cell, is_log
 from views.partitions.panel import build_panel
-from views.partitions.plain import Spec, assembled, line, written
+from views.plain import Spec, assembled, line, written
 from views.slot import figure_slot
 
 HEIGHT = 760

@@ -13,7 +13,7 @@ from backends.methods.mcbif_sweep.request import ALGORITHMS
 from views.contract import Figure, Look, Panel, Tool, View
 from views.figure import series_color
 from views.partitions.markup import listed, sentence
-from views.partitions.plain import Spec, assembled, line, said, written
+from views.plain import Spec, assembled, line, said, written
 from views.slot import figure_slot
 
 KEY = "mcbif_sweep"

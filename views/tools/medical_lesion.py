@@ -14,7 +14,7 @@ from views import lesions
 from views.contract import Figure, FollowUp, Look, Panel, Tool, View
 from views.figure import INK, band, escape, layer_axis, series_color
 from views.partitions.markup import sentence, text
-from views.partitions.plain import Spec, assembled, control, dashes, interval, line, written
+from views.plain import Spec, assembled, control, dashes, interval, line, written
 from views.slot import figure_slot
 
 KEY = METHOD.key

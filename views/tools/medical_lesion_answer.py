@@ -11,7 +11,7 @@ from backends.methods.medical_lesion_answer import METHOD, MedicalLesionAnswerRe
 from views import lesions
 from views.contract import Figure, Look, Panel, Tool, View
 from views.figure import INK, escape, series_color
-from views.partitions.plain import assembled, control, line, written
+from views.plain import assembled, control, line, written
 from views.slot import figure_slot
 
 KEY = METHOD.key

@@ -11,7 +11,7 @@ from backends.methods.medical_saliency import METHOD, MedicalSaliencyResult
 from views import concepts
 from views.contract import Figure, Look, Tool
 from views.figure import INK, band, escape, layer_axis, series_color
-from views.partitions.plain import Spec, assembled, control, interval, line, said, written
+from views.plain import Spec, assembled, control, interval, line, said, written
 
 # Where the largest value is more than this many times the smallest, the axis is logarithmic.
 WIDE = 20

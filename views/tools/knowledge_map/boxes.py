@@ -5,7 +5,7 @@ from jaxtyping import Float
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.figure import significant
-from views.tools.knowledge_map.plain import Spec
+from views.plain import Spec
 
 # Above this ratio of the widest to the narrowest layer one scale would draw a layer as a dot.
 RATIO = 2.0

@@ -6,9 +6,9 @@ import plotly.graph_objects as go
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
 from views.figure import gaps, layer_axis, series_color, significant
+from views.plain import Spec, assembled
 from views.tools.knowledge_map.layer_line import marked
 from views.tools.knowledge_map.look import number
-from views.tools.knowledge_map.plain import Spec, assembled
 
 
 def collapse_figure(result: KnowledgeMapResult, look: Look) -> go.Figure:

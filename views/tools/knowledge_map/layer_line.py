@@ -3,8 +3,8 @@
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
 from views.figure import INK
+from views.plain import Spec, written
 from views.tools.knowledge_map.look import setting, shown_layer
-from views.tools.knowledge_map.plain import Spec, written
 
 
 def marked(result: KnowledgeMapResult, look: Look) -> Spec:

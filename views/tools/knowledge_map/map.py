@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
+from views.plain import Spec, assembled, written
 from views.tools.knowledge_map.boxes import Box, fitted, layer_boxes, scale_note
 from views.tools.knowledge_map.look import (
     chosen_column,
@@ -22,7 +23,7 @@ from views.tools.knowledge_map.look import (
     shown_layer,
     slider_layers,
 )
-from views.tools.knowledge_map.plain import Spec, assembled, grid, numbers, written
+from views.tools.knowledge_map.plain import grid, numbers
 from views.tools.knowledge_map.points import Coloring, coloring, norms, trace
 from views.tools.knowledge_map.rings import ring_trace, rings
 

@@ -1,9 +1,4 @@
-"""Figures from plain dictionaries: what the page draws often has to be ready at once.
-
-Plotly checks each trace that it is given, which costs about a millisecond, and its methods that
-draw a line or a grid cost forty. What is put together here is written by us and checked by the
-tests, which send every figure through plotly's own checks.
-"""
+"""Grids of plots and scatters as plain dictionaries; see `views/plain.py` for why."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -11,38 +6,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from views.figure import MANY_POINTS, finish, note, significant
-
-Spec = dict[str, Any]
-
-
-def assembled(traces: Sequence[Spec], title: str, **layout: Any) -> go.Figure:
-    """Return a finished figure of traces and the parts of a layout, without plotly's checks.
-
-    A part of the layout takes the place of the finished one, it is not merged with it.
-    """
-    whole = deepcopy(_finished()) | {"meta": {"title": title}} | layout
-    return go.Figure({"data": list(traces), "layout": whole}, _validate=False)
-
-
-@cache
-def _finished() -> Spec:
-    return dict(finish(go.Figure(), "").layout.to_plotly_json())
-
-
-def written(text: str, above: int = 6) -> Spec:
-    """Return a line over the plot's left end, as `views.figure.note` writes it."""
-    return {**deepcopy(_note(above)), "text": text}
-
-
-@cache
-def _note(above: int) -> Spec:
-    figure = go.Figure()
-    note(figure, "", above)
-    return dict(figure.layout.annotations[0].to_plotly_json())
+from views.figure import MANY_POINTS, significant
+from views.plain import Spec
 
 
 def grid(rows: int, columns: int, titles: Sequence[str], **spacing: float) -> Spec:

@@ -6,10 +6,11 @@ import plotly.graph_objects as go
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
 from views.figure import INK, significant
+from views.plain import Spec
 from views.tools.knowledge_map.boxes import box_moves, layer_boxes
 from views.tools.knowledge_map.look import shown_layer
 from views.tools.knowledge_map.map import layer_figure
-from views.tools.knowledge_map.plain import Spec, scatter_type
+from views.tools.knowledge_map.plain import scatter_type
 from views.tools.knowledge_map.points import coloring, norms
 from views.tools.knowledge_map.rings import rings
 

@@ -20,8 +20,9 @@ from views.figure import (
     series_symbol,
     significant,
 )
+from views.plain import Spec
 from views.tools.knowledge_map.look import NAME, chosen_column, number, value_name
-from views.tools.knowledge_map.plain import Spec, scatter_type
+from views.tools.knowledge_map.plain import scatter_type
 
 # Longest line of a hover, in characters: it fits a figure of 500 px.
 HOVER = 60

@@ -13,8 +13,9 @@ from jaxtyping import Int
 from backends.methods.knowledge_map import KnowledgeMapResult
 from views.contract import Look
 from views.figure import CATEGORICAL, significant
+from views.plain import Spec
 from views.tools.knowledge_map.look import clicked, found, searched
-from views.tools.knowledge_map.plain import Spec, scatter_type
+from views.tools.knowledge_map.plain import scatter_type
 
 ACCENT = CATEGORICAL[0]
 

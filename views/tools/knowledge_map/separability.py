@@ -26,9 +26,9 @@ from views.figure import (
     series_symbol,
     significant,
 )
+from views.plain import Spec, assembled
 from views.tools.knowledge_map.layer_line import marked
 from views.tools.knowledge_map.look import NAME, number
-from views.tools.knowledge_map.plain import Spec, assembled
 
 
 @dataclass(frozen=True)

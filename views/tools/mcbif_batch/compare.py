@@ -8,7 +8,7 @@ from backends.methods.mcbif_batch import McbifBatchResult
 from views.contract import Look
 from views.partitions.grids import board_axes, grid_traces
 from views.partitions.markup import number, sentence, text
-from views.partitions.plain import Spec, assembled, written
+from views.plain import Spec, assembled, written
 from views.tools.mcbif_batch.look import chosen, counted, name_of
 
 DOMAINS = ([0.0, 0.29], [0.355, 0.645], [0.71, 1.0])

@@ -16,7 +16,7 @@ from views.figure import (
     significant,
 )
 from views.partitions.look import ACCENT
-from views.partitions.plain import Spec, assembled, written
+from views.plain import Spec, assembled, written
 from views.tools.mcbif_batch.look import NAME, chosen, counted, name_of
 
 # A matrix of more sequences would be megabytes; the first ones are drawn.

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from backends.methods.medical_axis import MedicalAxisResult
 from views.contract import Look
 from views.figure import CONTROL, INK, escape, series_color
-from views.partitions.plain import Spec, assembled, said, written
+from views.plain import Spec, assembled, said, written
 
 # Best score (layer), as reported in arXiv 2510.11390 by third-party notes.
 PAPER_MODELS = ("Llama3.3-70B", "Gemma3-27B", "MedGemma-27B", "Qwen-32B", "GPT-OSS-120B")

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from backends.methods.medical_axis import MedicalAxisResult
 from views.contract import Look
 from views.figure import alpha, band, layer_axis, series_color
-from views.partitions.plain import Spec, assembled, control, line, said, written
+from views.plain import Spec, assembled, control, line, said, written
 from views.tools.medical_axis.look import chosen_domain
 
 UNITS = {

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from backends.methods.medical_axis import MedicalAxisResult
 from views.contract import Look
 from views.figure import layer_axis, series_color
-from views.partitions.plain import Spec, assembled, hatched, written
+from views.plain import Spec, assembled, hatched, written
 
 # A domain's row is one unit high: four bars above, the strip of agreement below.
 BAR, STRIP = 0.15, 0.2

@@ -13,7 +13,7 @@ from backends.methods.medical_patching import MedicalPatchingResult
 from views.contract import Look
 from views.figure import DIVERGING, escape, runs
 from views.partitions.look import ACCENT
-from views.partitions.plain import Spec, assembled, hatched, written
+from views.plain import Spec, assembled, hatched, written
 from views.tools.medical_patching.words import (
     RANDOM,
     above,

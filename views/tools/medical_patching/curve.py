@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from backends.methods.medical_patching import MedicalPatchingResult
 from views.contract import Look
 from views.figure import INK, band, layer_axis, series_color, significant
-from views.partitions.plain import Spec, assembled, control, hatched, line, said, written
+from views.plain import Spec, assembled, control, hatched, line, said, written
 from views.tools.medical_patching.words import (
     RANDOM,
     above,

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from backends.methods.medical_patching import MedicalPatchingResult
 from views.contract import Look
 from views.figure import CONTROL, INK, escape, series_color
-from views.partitions.plain import Spec, assembled, written
+from views.plain import Spec, assembled, written
 from views.tools.medical_patching.words import UNITS, count
 
 ROW = 22
