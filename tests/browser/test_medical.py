@@ -44,19 +44,15 @@ def test_a_board_of_one_pair_and_a_cell_of_it(open_page: Callable[..., Page]) ->
         "&answer=+pain&foil=+sugar"
     )
     run(page, "medical_patching", "board")
-    numbers = page.locator("#medical_patching-numbers")
-    before = numbers.inner_text()
-    page.locator("#medical_patching-cell :is(input, textarea)").evaluate("node => node.value")
-    spot = page.evaluate(
-        "(() => { const n = document.querySelector('#medical_patching-board .figure');"
-        " const t = n._fullData.findIndex(each => each.type === 'heatmap');"
-        " const rows = n._fullData[t].customdata, r = 1;"
-        " return [t, r, rows[r].findIndex(key => key)]; })()"
+    trace = page.evaluate(
+        "document.querySelector('#medical_patching-board .figure')._fullData"
+        ".findIndex(t => t.type === 'heatmap')"
     )
-    click_point(page, "#medical_patching-board .figure", spot[0], (spot[1], spot[2]))
-    expect(page).to_have_url(re.compile(r"look\.cell="))
-    assert numbers.inner_text() is not None
-    assert before is not None
+    click_point(page, "#medical_patching-board .figure", trace, (0, 4))
+    numbers = page.locator("#medical_patching-numbers")
+    expect(numbers).to_contain_text("4, token")
+    expect(numbers).to_contain_text("random direction")
+    expect(page).to_have_url(re.compile(r"look\.cell=0%2C4"))
 
 
 def test_four_techniques_stand_on_one_axis(open_page: Callable[..., Page]) -> None:
