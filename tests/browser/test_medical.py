@@ -48,11 +48,11 @@ def test_a_board_of_one_pair_and_a_cell_of_it(open_page: Callable[..., Page]) ->
         "document.querySelector('#medical_patching-board .figure')._fullData"
         ".findIndex(t => t.type === 'heatmap')"
     )
-    click_point(page, "#medical_patching-board .figure", trace, (0, 4))
+    click_point(page, "#medical_patching-board .figure", trace, (0, 10))
     numbers = page.locator("#medical_patching-numbers")
-    expect(numbers).to_contain_text("4, token")
+    expect(numbers).to_contain_text("10, token")
     expect(numbers).to_contain_text("random direction")
-    expect(page).to_have_url(re.compile(r"look\.cell=0%2C4"))
+    expect(page).to_have_url(re.compile(r"look\.cell=0%2C10"))
 
 
 def test_four_techniques_stand_on_one_axis(open_page: Callable[..., Page]) -> None:

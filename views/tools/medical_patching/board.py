@@ -184,7 +184,8 @@ def _axes(result: MedicalPatchingResult) -> dict[str, Any]:
         "tickangle": 0 if by_head(result) else -55,
         "range": [-0.5, columns - 0.5],
     }
-    up: Spec = {"range": [-0.5, len(result.layers) - 0.5]}
+    count = len(result.layers)
+    up: Spec = {"range": [-0.5, count - 0.5], "tick0": 0, "dtick": max(1, -(-count // 10))}
     return {
         "xaxis": {**across, "domain": list(ACROSS[0])},
         "xaxis2": {**across, "domain": list(ACROSS[1]), "anchor": "y2"},
