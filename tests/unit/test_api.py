@@ -92,7 +92,7 @@ def sentence(engine: Engine, method: Method[Any], **fields: Any) -> str:
 def test_there_is_one_endpoint_per_method(client: Client, engine: Engine) -> None:
     named = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
     assert sorted(named) == sorted(f"/{key}" for key in engine.found.methods)
-    assert sorted(named) == ["/knowledge_map", "/toy"]
+    assert {"/knowledge_map", "/mcbif", "/toy"} <= set(named)
 
 
 def test_an_endpoint_has_the_fields_of_the_request(client: Client) -> None:
