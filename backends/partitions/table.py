@@ -25,6 +25,7 @@ from backends.partitions.sequence import PartitionSequence
 Noise = Literal["alone", "one_cluster", "drop"]
 
 LONGEST_NAME = 60
+MISSING = ("na", "n/a", "null", "none")
 DONE = {
     "alone": "each is a cluster of its own",
     "one_cluster": "those of one scale are one cluster",
@@ -88,8 +89,18 @@ def _sequence(raw: Raw, field: str, noise_label: str, noise: Noise) -> Partition
         scale_names=[short(names[i]) for i in order],
         elements=[short(name) for name in elements],
         cluster_names=_cluster_names(labels, cells, raw.texts, noise_text),
-        notes=[*raw.notes, *scale_notes, *noise_notes],
+        notes=[*raw.notes, *scale_notes, *noise_notes, *_missing_notes(cells, raw.texts)],
     )
+
+
+def _missing_notes(cells: _Cells, texts: Sequence[str]) -> list[str]:
+    """Say that labels which other programs write for a gap count as clusters here."""
+    used = np.unique(cells.codes[~cells.empty])
+    found = [texts[code] for code in used.tolist() if texts[code].casefold() in MISSING]
+    return [
+        f"The label {text!r} counts as a cluster; if it marks gaps, give it as noise label."
+        for text in found
+    ]
 
 
 def short(text: str) -> str:

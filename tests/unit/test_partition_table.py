@@ -316,3 +316,31 @@ def test_the_limits_are_inclusive() -> None:
         limits.check_size((1, 1_001), "data")
     with pytest.raises(BadRequest, match=r"about 3 hours and 1,117\.6 GiB"):
         limits.check_size((10**9, 10), "data")
+
+
+def test_a_first_column_of_different_texts_holds_names_and_is_said() -> None:
+    read = read_partitions(b"city,first,second\nParis,1,1\nRome,1,2\nOslo,2,2\n")
+    assert read.elements == ["Paris", "Rome", "Oslo"]
+    assert read.labels.tolist() == [[0, 0, 1], [0, 1, 1]]
+    assert any("'city', has a different text in each row" in note for note in read.notes)
+    kept = read_partitions(b"first,second\na,1\na,2\nb,2\n")
+    assert kept.labels.tolist() == [[0, 0, 1], [0, 1, 1]]
+
+
+def test_rows_that_seem_to_be_scales_are_asked_about() -> None:
+    with pytest.raises(BadRequest, match="choose rows = scales"):
+        read_partitions(b"scale,a,b\n1,0,1\n2,0,0\n")
+    read = read_partitions(b"scale,a,b\n1,0,1\n2,0,0\n", rows="scales")
+    assert read.labels.tolist() == [[0, 1], [0, 0]]
+
+
+def test_a_semicolon_goes_before_decimal_commas() -> None:
+    with pytest.raises(BadRequest, match="'0,5'"):
+        read_partitions(b"name;0,5;1\na;0;1\nb;1;1\n")
+
+
+def test_labels_that_look_like_gaps_are_named() -> None:
+    read = read_partitions(b"1,2\nNA,1\nx,1\nNA,2\n")
+    assert any("'NA' counts as a cluster" in note for note in read.notes)
+    marked = read_partitions(b"1,2\nNA,1\nx,1\nNA,2\n", noise_label="NA")
+    assert not any("counts as a cluster" in note for note in marked.notes)

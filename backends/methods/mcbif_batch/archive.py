@@ -58,7 +58,8 @@ def _opened(content: bytes, field: str) -> zipfile.ZipFile:
 
 def _is_file(info: zipfile.ZipInfo) -> bool:
     parts = PurePosixPath(info.filename).parts
-    is_hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    names = [part for part in parts if part not in (".", "..")]
+    is_hidden = any(part.startswith(".") or part == "__MACOSX" for part in names)
     return bool(parts) and not is_hidden and not info.is_dir()
 
 

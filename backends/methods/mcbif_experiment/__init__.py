@@ -94,7 +94,7 @@ def _kept(plan: Plan, target: Int[np.ndarray, "sequence"]) -> np.ndarray:
         raise BadRequest(
             "n_sequences",
             f"Only {is_kept.sum()} of {plan.total:,} sequences have crossings; "
-            f"at least {FEWEST} are needed.",
+            f"at least {FEWEST} are needed: take more sequences, scales or elements.",
         )
     return is_kept
 

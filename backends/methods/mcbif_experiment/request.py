@@ -77,7 +77,9 @@ def check(request: McbifExperimentRequest, known: Known) -> None:
         value = getattr(request, name)
         if value is not None and not least <= value <= most:
             raise BadRequest(
-                name, f"{value:,} is outside {least:,} to {most:,}, the range for {request.task}."
+                name,
+                f"Field {name!r} is {value:,}, outside {least:,} to {most:,}, the range for "
+                f"{request.task}.",
             )
     plan = plan_of(request)
     if request.task == "classification" and plan.scales > MOST_SCALES:
