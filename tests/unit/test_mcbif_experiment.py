@@ -95,14 +95,14 @@ def test_reported_scores_belong_to_the_number_of_elements() -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"n_elements": 9}, "9 is outside 10 to 500, the range for classification."),
-        ({"n_elements": 501}, "501 is outside 10 to 500"),
-        ({"n_sequences": 5_001}, "5,001 is outside 20 to 5,000"),
-        ({"step": 0}, "0 is outside 1 to 500"),
+        ({"n_elements": 9}, "is 9, outside 10 to 500, the range for classification."),
+        ({"n_elements": 501}, "is 501, outside 10 to 500"),
+        ({"n_sequences": 5_001}, "is 5,001, outside 20 to 5,000"),
+        ({"step": 0}, "is 0, outside 1 to 500"),
         ({"step": 1}, "Step 1 with 100 elements makes 101 partitions; at most 60 are allowed."),
-        ({"task": "regression", "n_elements": 100}, "100 is outside 4 to 12"),
-        ({"task": "regression", "n_scales": 3}, "3 is outside 4 to 30"),
-        ({"task": "regression", "n_sequences": 99}, "99 is outside 100 to 20,000"),
+        ({"task": "regression", "n_elements": 100}, "is 100, outside 4 to 12"),
+        ({"task": "regression", "n_scales": 3}, "is 3, outside 4 to 30"),
+        ({"task": "regression", "n_sequences": 99}, "is 99, outside 100 to 20,000"),
     ],
 )
 def test_sizes_out_of_range_are_refused(
