@@ -145,7 +145,7 @@ def test_the_window_of_the_cycle_by_hand() -> None:
     assert "the coarsest has 2 clusters, their join 1" in found
     assert "Independent cycles of clusters: 1." in found
     assert len(re.findall("<b>element", found)) == 4
-    assert "Join of the window: N = 1 blocks" in found
+    assert "Join of the window: 1 block" in found
     assert "element 0, element 1, element 2" in found
     assert "Shared elements" not in found
 

@@ -169,7 +169,7 @@ def _companion(
         f"scale {scale_name(result, m)}<br>{name} = {v:.4g}<br>N = {result.n:,} elements"
         for m, v in enumerate(values.tolist())
     ]
-    missing = "" if np.isfinite(values).any() else ": not computed"
+    missing = "" if np.isfinite(values).any() else ": not computed, the nerve is too large"
     fields = {**_hovers(hovers), "xaxis": x, "yaxis": y, "showlegend": True}
     t = np.arange(n_scales(result))
     return line(t, values, series_color(color), name + missing, **fields)

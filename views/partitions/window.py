@@ -68,13 +68,13 @@ def _cycle(result: PartitionResult, s: int, t: int) -> str:
     if is_too_large(result, s, t):
         return sentence("The window is too large to find a cycle at once.")
     steps = window_cycle(result, s, t)
-    return f"<p>A shortest cycle: {_walk(result, steps)}</p>"
+    return f"<p>A shortest cycle of elements (bold) and clusters: {_walk(result, steps)}</p>"
 
 
 def _walk(result: PartitionResult, steps: list[Step]) -> str:
     parts = [
-        f"<b>{text(result.elements[x], 24)}</b> – {text(result.cluster_names[m][c], 24)} "
-        f"(scale {_name(result, m)})"
+        f"<b>{text(result.elements[x], 24)}</b> – cluster "
+        f"{text(result.cluster_names[m][c], 24)} of scale {_name(result, m)}"
         for m, c, x in steps[:MOST_CLUSTERS]
     ]
     back = "…" if len(steps) > MOST_CLUSTERS else f"<b>{text(result.elements[steps[0][2]], 24)}</b>"
@@ -90,7 +90,8 @@ def _blocks(result: PartitionResult, s: int, t: int) -> str:
         names = [result.elements[x] for x in np.flatnonzero(block == b).tolist()]
         rows.append([str(rank), f"{sizes[b]:,}", listed(names)])
     shown = f"; the {MOST_BLOCKS} largest are listed" if len(sizes) > MOST_BLOCKS else ""
-    caption = f"Join of the window: N = {len(sizes):,} blocks{shown}"
+    plural = "block" if len(sizes) == 1 else "blocks"
+    caption = f"Join of the window: {len(sizes):,} {plural}{shown}"
     return table(["block", "elements", "members"], rows, {0, 1}, caption)
 
 
