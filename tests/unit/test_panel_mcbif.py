@@ -170,7 +170,7 @@ def test_a_window_that_is_too_large_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_long_lists_are_cut_and_counted() -> None:
     found = window_html(made([list(range(40)), list(range(40))]), {"cell": "0,1"})
-    assert "N = 40 blocks; the 12 largest are listed" in found
+    assert "40 blocks; the 12 largest are listed" in found
     assert "the 12 largest clusters of each scale" in found
     assert listed([str(i) for i in range(15)]) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"
 
