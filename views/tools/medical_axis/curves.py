@@ -75,8 +75,8 @@ def _curve(result: MedicalAxisResult, d: int, t: int, names: Spec) -> list[Spec]
     traces: list[Spec] = [_interval(result, d, t, run, names) for run in _runs(result, d, t)]
     if np.isfinite(result.control[d, t]).any():
         name = CONTROLS[technique]
-        known = {"hoverinfo": "skip", "showlegend": False, **names}
-        traces.append(control(layers, result.control[d, t], name, **known))
+        known = {"hoverinfo": "skip", "showlegend": True, **names}
+        traces.append(control(layers, result.control[d, t], f"{technique}: {name}", **known))
     low, high = result.curve_low[d, t], result.curve_high[d, t]
     if np.isfinite(low).any():
         traces.append(band(layers, low, high, color, **names).to_plotly_json())

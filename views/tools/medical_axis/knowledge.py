@@ -98,7 +98,7 @@ def _strip(result: MedicalAxisResult) -> Spec:
             "color": np.array(color, np.int32),
             "cmin": 0,
             "cmax": most,
-            "colorscale": "Greys",
+            "colorscale": [[0.0, "#e5e8eb"], [1.0, "#374151"]],
             "line": {"width": 0},
             "showscale": True,
             "colorbar": {
