@@ -11,7 +11,7 @@ from backends.math.conflicts import average
 from backends.methods.mcbif_layers import METHOD, McbifLayersResult
 from views.concepts import adapt
 from views.contract import Figure, Look, Panel, Tool, View
-from views.figure import escape, series_color
+from views.figure import INK, escape, series_color
 from views.partitions.figures import FIGURES as SHARED
 from views.partitions.grids import board_axes, grid_traces, ring
 from views.partitions.look import chosen_cell, is_log
@@ -133,10 +133,10 @@ def agreement_figure(result: McbifLayersResult, look: Look) -> go.Figure | None:
         hovertext=hovers, hoverinfo="text",
     )  # fmt: skip
     chance = line(
-        [result.scales[0], result.scales[-1]], [0, 0], "#1b1f24", "chance: 0", mode="lines",
+        [result.scales[0], result.scales[-1]], [0, 0], INK, "chance: 0", mode="lines",
         hoverinfo="skip",
     )  # fmt: skip
-    chance["line"] = {"color": "#1b1f24", "width": 1}
+    chance["line"] = {"color": INK, "width": 1}
     return assembled(
         [chance, curve],
         f"Agreement of the clusters with {column}",

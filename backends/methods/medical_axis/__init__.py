@@ -97,7 +97,7 @@ def _joined(
     inside = np.zeros(shape, bool)
     counts = np.zeros(shape[:2], np.int32)
     stability = np.full(shape[:2], np.nan, np.float32)
-    intervals, best, notes = [], [], []
+    intervals, best = [], []
     for d, domain in enumerate(domains):
         for t, technique in enumerate(TECHNIQUES):
             found = cells.get((domain, technique))
@@ -111,7 +111,6 @@ def _joined(
             stability[d, t] = _mean_jaccard(same, layers)
             intervals += [_named(domain, technique, run, found) for run in runs]
             best += [{"model": request.model, **row} for row in found.best]
-            notes += [f"{domain}, {technique}: {note}" for note in found.notes]
     chance, chance_p = _chance(inside, request.seed)
     return MedicalAxisResult(
         curve=grids["curve"],
@@ -133,7 +132,6 @@ def _joined(
         intervals=intervals,
         best=best,
         models=[request.model],
-        notes=notes,
         quick=request.quick,
     )
 

@@ -1,6 +1,5 @@
 """One cell of the axis: the curve of one domain by one technique, from that technique's method."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,7 +45,6 @@ class Cell:
     n: int
     rises: bool = False
     best: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
     def intervals(self) -> tuple[Interval, ...]:
         """Return where the curve stands out, by the rule of its technique."""
@@ -63,20 +61,33 @@ def cell(
     """
     if domain not in HAS[technique]:
         return None
-    shared = {name: getattr(request, name) for name in SHARED}
-    return _CELLS[technique](request, lab, domain, shared | {"seed": request.seed}, changes)
+    method, fields = _asked(request, domain, technique)
+    shared = {name: getattr(request, name) for name in SHARED} | {"seed": request.seed}
+    found = lab.result(method, {**shared, **fields, **changes})
+    return _CELLS[technique](request, domain, found)
 
 
-def _geometry(
-    request: MedicalAxisRequest,
-    lab: Lab,
-    domain: str,
-    shared: dict[str, Any],
-    changes: Mapping[str, Any],
-) -> Cell:
-    projection = "pca" if request.quick else request.projection
-    fields = {"domain": domain, "template": request.template, "projection": projection}
-    found = lab.result("knowledge_map", {**shared, **fields, **changes})
+def _asked(request: MedicalAxisRequest, domain: str, technique: str) -> tuple[str, dict[str, Any]]:
+    """Return the method of a technique, and the fields of its request that are not shared."""
+    quick = request.quick
+    of_set = {"domain": domain, "template": request.template}
+    questions = QUICK_QUESTIONS if quick else request.n_questions
+    asked: dict[str, tuple[str, dict[str, Any]]] = {
+        "geometry": (
+            "knowledge_map",
+            {**of_set, "projection": "pca" if quick else request.projection},
+        ),
+        "saliency": (
+            "medical_saliency",
+            {**of_set, "n_prompts": QUICK_PROMPTS if quick else request.n_prompts},
+        ),
+        "lesion": ("medical_lesion", {"domain": domain, "n_questions": questions}),
+        "patching": ("medical_patching", {"pairs": domain, "positions": "entity"}),
+    }
+    return asked[technique]
+
+
+def _geometry(request: MedicalAxisRequest, domain: str, found: Any) -> Cell:
     unknown = np.full(len(found.layers), np.nan, np.float32)
     best = [_best(found, *row) for row in METRICS.get(domain, ())]
     if domain == "age":
@@ -137,31 +148,14 @@ def best_row(
     }
 
 
-def _saliency(
-    request: MedicalAxisRequest,
-    lab: Lab,
-    domain: str,
-    shared: dict[str, Any],
-    changes: Mapping[str, Any],
-) -> Cell:
-    count = QUICK_PROMPTS if request.quick else request.n_prompts
-    fields = {"domain": domain, "template": request.template, "n_prompts": count}
-    found = lab.result("medical_saliency", {**shared, **fields, **changes})
+def _saliency(request: MedicalAxisRequest, domain: str, found: Any) -> Cell:
     if request.saliency == "contrast":
         even = np.ones_like(found.contrast)
         return Cell(found.contrast, found.contrast_low, found.contrast_high, even, found.n)
     return Cell(found.saliency, found.saliency_low, found.saliency_high, found.neutral, found.n)
 
 
-def _lesion(
-    request: MedicalAxisRequest,
-    lab: Lab,
-    domain: str,
-    shared: dict[str, Any],
-    changes: Mapping[str, Any],
-) -> Cell:
-    count = QUICK_QUESTIONS if request.quick else request.n_questions
-    found = lab.result("medical_lesion", shared | {"domain": domain, "n_questions": count})
+def _lesion(request: MedicalAxisRequest, domain: str, found: Any) -> Cell:
     return Cell(
         found.severity,
         found.severity_low,
@@ -171,14 +165,7 @@ def _lesion(
     )
 
 
-def _patching(
-    request: MedicalAxisRequest,
-    lab: Lab,
-    domain: str,
-    shared: dict[str, Any],
-    changes: Mapping[str, Any],
-) -> Cell:
-    found = lab.result("medical_patching", shared | {"pairs": domain, "positions": "entity"})
+def _patching(request: MedicalAxisRequest, domain: str, found: Any) -> Cell:
     curve, random = found.recovery[:, 0], found.recovery_random[:, 0]
     unknown = np.full_like(curve, np.nan)
     low = unknown if found.recovery_low is None else found.recovery_low

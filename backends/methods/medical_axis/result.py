@@ -43,5 +43,4 @@ class MedicalAxisResult:
     intervals: list[dict[str, Any]]
     best: list[dict[str, Any]]
     models: list[str]
-    notes: list[str]
     quick: bool
